@@ -23,6 +23,7 @@ mod workload;
 mod worst_cases;
 
 mod analysis;
+mod analysis_arguments;
 mod analysis_programs;
 mod analysis_steps;
 mod artifact;

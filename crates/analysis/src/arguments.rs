@@ -24,7 +24,16 @@ pub(super) fn report_conditions_of_arguments(
     }
     let mut conditions = Vec::new();
     for argument in args {
-        collect_conditions(report.program.value(argument.value), &mut conditions);
+        let value = report.program.value(argument.value);
+        let start = conditions.len();
+        collect_conditions(value, &mut conditions);
+        // Other routes may call the same `def` with other values, so its conditions are no mistake.
+        let is_written_here = |(condition, _): &(&Cond, bool)| {
+            let (outer, inner) = (rule.span, condition.span);
+            outer.file == inner.file && outer.start <= inner.start && inner.end <= outer.end
+        };
+        let written_here = conditions.split_off(start).into_iter().filter(is_written_here);
+        conditions.extend(written_here);
     }
     let parts = conjuncts_of(&rule.condition);
     for (condition, is_argument) in conditions {
@@ -42,8 +51,19 @@ pub(super) fn report_conditions_of_arguments(
         let diagnostic = causes.fold(diagnostic, |diagnostic, cause| {
             diagnostic.label(cause.span, message!("the route requires this"))
         });
+        // Without a field that it reads, the condition is not false, and the argument is missing.
+        let is_false = solver.builder.build_cond(condition, false);
+        let route = solver.builder.build_cond(&rule.condition, true);
+        let mut is_never =
+            |wanted: bool| solver.solve(&[(route, true), (is_false, wanted)]).is_unsatisfiable();
         let help = match is_argument {
-            true => message!("correct one of the conditions; if the argument is always false, write `false`"),
+            true if is_never(false) => {
+                message!("correct one of the conditions, or write `false`: the argument is always false")
+            }
+            true if is_never(true) => {
+                message!("correct one of the conditions, or remove the argument: it is always missing")
+            }
+            true => message!("correct one of the conditions"),
             false => message!("correct one of the conditions, or remove this case of the `if`"),
         };
         report.add_finding(diagnostic.help(help), None);

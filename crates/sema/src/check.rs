@@ -220,6 +220,8 @@ struct Checker<'a> {
     let_measures: Vec<Measure>,
     /// Whether a choice is being checked. There, incomparable operands are only a warning.
     is_in_choice: bool,
+    /// True in the condition of a `forbid` rule, which searches for what must not occur.
+    is_in_forbid: bool,
     /// For a router: the name that its author gave to the node's output, and the message field that
     /// holds the output. `None` elsewhere.
     output_alias: Option<(&'a str, &'static str)>,
@@ -267,6 +269,7 @@ impl<'a> Checker<'a> {
             jumps: Vec::new(),
             let_measures: Vec::new(),
             is_in_choice: false,
+            is_in_forbid: false,
             output_alias: None,
             reads_output: false,
             other_outputs: Vec::new(),

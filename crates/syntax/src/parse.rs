@@ -6,6 +6,7 @@ mod build;
 mod comments;
 mod context;
 mod decide;
+mod declared;
 mod errors;
 mod expr;
 mod foreign;
@@ -38,12 +39,14 @@ pub use words::{WordDoc, word_doc};
 use crate::ast::{Allow, Ident, Statement, StatementKind};
 use crate::lex::{self, TokenKind};
 use context::{Built, StatementContext, unexpected_token};
+use declared::DeclaredNames;
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::parallel::{self, Threads};
 use rulec_base::span::{FileId, Span};
 use rulec_lang::operators;
 use splitter::RawStatement;
+use std::cell::OnceCell;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -126,7 +129,7 @@ pub fn parse(threads: Threads, file: FileId, text: &str) -> Parsed {
     let parse_chunk = |statements: &[RawStatement]| {
         let TokenStream { sigs, codes, .. } = &stream;
         let (ahead, parsed) = (ParsedAhead::default(), Parsed::default());
-        let mut reader = FileParser { file, text, sigs, codes, ahead, parsed };
+        let mut reader = FileParser { file, text, sigs, codes, ahead, parsed, declared: OnceCell::new() };
         reader.parsed.statements = reader.parse_statements(statements, false);
         reader.parsed
     };
@@ -155,6 +158,8 @@ struct FileParser<'a> {
     codes: &'a str,
     ahead: ParsedAhead,
     parsed: Parsed,
+    /// The names that the file declares. Only the help of some errors needs them.
+    declared: OnceCell<DeclaredNames>,
 }
 
 /// Statements that one call of pest parsed together. The parser takes them from here when it

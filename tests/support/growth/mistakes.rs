@@ -49,6 +49,19 @@ pub const KINDS: &[Kind] = &[
         Wrong,
     ),
     (
+        "unnamed arguments",
+        |n| {
+            input("name: string")
+                + "handler answer(topic: string, limit: int)\n"
+                + &each(n, |i| {
+                    format!(
+                        "route r{i} when text == \"\" -> answer(name, 1)\nroute s{i} when text == \"\" -> h{i}(\"x\", name)\n"
+                    )
+                })
+        },
+        Wrong,
+    ),
+    (
         "unknown groups",
         |n| each(n, |i| format!("group group{i} {{ a: int }}\npayload p{i} {{ include gorup{i} }}\n")),
         Wrong,

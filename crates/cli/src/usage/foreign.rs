@@ -242,8 +242,13 @@ pub(super) fn argument_option(
 /// words and no decisions. `None` for other subcommands and without a file of rules.
 pub fn explained_decision(path: &[&str], texts: &[&str]) -> Option<Message> {
     let given = after_command(path, texts);
-    given.iter().find(|text| text.ends_with(".rules")).filter(|_| path == ["explain"])?;
-    let mut words: Vec<String> = given.iter().map(|text| shell_word(text)).collect();
+    let rules = given.iter().find(|text| text.ends_with(".rules")).filter(|_| path == ["explain"])?;
+    let is_code = |text: &str| {
+        let digits = text.strip_prefix(['E', 'W', 'e', 'w']).unwrap_or_default();
+        digits.len() == 4 && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let others = given.iter().filter(|text| *text != rules && !is_code(text));
+    let mut words: Vec<String> = [rules].into_iter().chain(others).map(|text| shell_word(text)).collect();
     if words.len() == 1 {
         words.push("--input -".to_owned());
     }

@@ -56,6 +56,14 @@ fn the_order_of_a_run_is_corrected() {
     check(&["--lang", "en", "run", "a.rules", "--input", json], 2, "| rulec run a.rules`");
     check(&["my file.rules", "check"], 2, "`rulec check 'my file.rules'`");
     check(&["explain", "otherwse"], 2, "did you mean `rulec explain otherwise`?");
+    let why = |arguments: &[&str], expected: &str| {
+        let expected = format!("to explain a decision, write `rulec why {expected}`");
+        check(&[&["explain"], arguments].concat(), 2, &expected);
+    };
+    why(&["W0131", "a.rules"], "a.rules --input -");
+    why(&["a.rules", "W0131"], "a.rules --input -");
+    why(&["refund", "a.rules"], "a.rules refund");
+    why(&["a.rules", "a refund"], "a.rules 'a refund'");
     check(&["explain", "ismissing"], 2, "did you mean `rulec explain \"is missing\"`?");
 }
 

@@ -39,7 +39,13 @@ impl Checker<'_> {
         let searches = matches!(op, Op::Contains | Op::Like);
         let compares = matches!(op, Op::Eq | Op::Ne | Op::In | Op::StartsWith | Op::EndsWith);
         let Some(constant) = right.as_const().map(|constant| constant.value()) else { return };
-        if !(searches || compares) || left.as_const().is_some() || !left.ty.kinds.overlaps(KindSet::STRING) {
+        // The rules may search addresses for such characters in order to reject them.
+        let rejects = binary.negated || op == Op::Ne || self.is_in_forbid;
+        if rejects
+            || !(searches || compares)
+            || left.as_const().is_some()
+            || !left.ty.kinds.overlaps(KindSet::STRING)
+        {
             return;
         }
         let content = self.content_of(left);
@@ -52,8 +58,12 @@ impl Checker<'_> {
         let elements = elements.filter_map(|(index, element)| Some((Some(index), element.as_str()?)));
         let mut texts = constant.as_str().map(|text| (None, text)).into_iter().chain(elements);
         let found = texts.find_map(|(index, text)| {
-            let full_width = full_width_char(text, content, searches).filter(|_| !is_normalized);
-            let has_blank = has_blank_inside(text, content, searches);
+            let ascii: String = text.chars().map(to_ascii).collect();
+            if searches && !ascii.contains("://") || text.chars().count() == 1 {
+                return None;
+            }
+            let full_width = full_width_char(text, content).filter(|_| !is_normalized);
+            let has_blank = has_blank_inside(text, content);
             (full_width.is_some() || has_blank).then_some((index, text, full_width))
         });
         let Some((index, text, full_width)) = found else { return };
@@ -95,36 +105,67 @@ impl Checker<'_> {
         let Some(name) = self.name_of_value(value) else { return Content::Unknown };
         match (last_word(&name).as_str(), name.to_lowercase().as_str()) {
             ("url" | "uri" | "href", _) => Content::Url,
-            ("host" | "hostname" | "domain", _) => Content::Host,
+            // Other hosts and domains are persons and subjects: `tv_host`, `problem_domain`.
+            (_, name) if is_name_of_host(name) => Content::Host,
             ("email", _) | (_, "e_mail" | "mail" | "email_address") => Content::Email,
             _ => Content::Unknown,
         }
     }
 }
 
+/// True for the name of a field with a host, in lower case.
+fn is_name_of_host(name: &str) -> bool {
+    let prefixes = ["url", "email", "source"];
+    let name = name.replace('_', "");
+    let name = prefixes.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(&name);
+    matches!(name, "host" | "hostname" | "domain")
+}
+
 /// Returns the first full-width character of a text, if an address must have the ASCII character in
-/// its place. In a text of unknown content, only a whole address counts.
-fn full_width_char(text: &str, content: Content, searches: bool) -> Option<char> {
-    let found = text.chars().find(|c| to_ascii(*c) != *c)?;
+/// its place. Only a whole host or e-mail address counts, and the start of a URL: its path may
+/// contain such characters.
+fn full_width_char(text: &str, content: Content) -> Option<char> {
     let ascii: String = text.chars().map(to_ascii).collect();
-    let is_certain = match content {
-        Content::Url | Content::Host => true,
-        Content::Email => !searches || is_email(&ascii),
-        Content::Unknown => is_email(&ascii),
+    let length = match content {
+        Content::Url => {
+            let (scheme, rest) = ascii.split_once("://").filter(|(scheme, _)| is_scheme(scheme))?;
+            let host = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+            scheme.chars().count() + "://".len() + rest[..host].chars().count()
+        }
+        Content::Host if is_host(&ascii) => usize::MAX,
+        Content::Email | Content::Unknown if is_email(&ascii) => usize::MAX,
+        _ => return None,
     };
-    is_certain.then_some(found)
+    text.chars().take(length).find(|c| to_ascii(*c) != *c)
 }
 
 /// True for a text of an address with white space before its last character.
-fn has_blank_inside(text: &str, content: Content, searches: bool) -> bool {
-    let has_blank = text.trim().contains(char::is_whitespace);
+fn has_blank_inside(text: &str, content: Content) -> bool {
     let joined = || text.split_whitespace().collect::<String>();
-    has_blank
+    // Several words before `@`, or a word after a whole address, are a name and its address.
+    let is_split_address = |(name, domain): (&str, &str)| {
+        let is_word = |part: &str| !part.trim().contains(char::is_whitespace);
+        let first = domain.split_whitespace().next().unwrap_or_default();
+        is_word(name) && (is_word(domain) || !is_domain(first))
+    };
+    text.trim().contains(char::is_whitespace)
         && match content {
-            Content::Url | Content::Host => true,
-            Content::Email => !searches && is_email(&joined()),
+            Content::Url => text.trim().split_once("://").is_some_and(|(scheme, _)| is_scheme(scheme)),
+            Content::Host => is_host(&joined()),
+            Content::Email => is_email(&joined()) && text.split_once('@').is_some_and(is_split_address),
             Content::Unknown => false,
         }
+}
+
+/// True for the start of a URL, such as `https`.
+fn is_scheme(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "+.-".contains(c))
+}
+
+/// True for a host with a dot, or for its end, such as `.example.com`. Names of persons and
+/// companies have capital letters.
+fn is_host(text: &str) -> bool {
+    is_domain(text.strip_prefix('.').unwrap_or(text)) && !text.contains(char::is_uppercase)
 }
 
 /// True for an e-mail address, or for its end, such as `@example.com`.
@@ -147,25 +188,50 @@ mod tests {
 
     #[test]
     fn full_width_characters_are_found_in_addresses_only() {
-        let found = |text, content, searches| full_width_char(text, content, searches);
-        assert_eq!(found("＠example.com", Content::Email, false), Some('＠'));
-        assert_eq!(found("＠example.com", Content::Unknown, true), Some('＠'));
-        assert_eq!(found("https：//example.com", Content::Url, true), Some('：'));
-        assert_eq!(found("你好！", Content::Email, true), None);
-        assert_eq!(found("你好！", Content::Unknown, false), None);
-        assert_eq!(found("ＯＫ", Content::Unknown, false), None);
-        assert_eq!(found("@example.com", Content::Email, false), None);
+        let found = |text, content| full_width_char(text, content);
+        assert_eq!(found("＠example.com", Content::Email), Some('＠'));
+        assert_eq!(found("＠example.com", Content::Unknown), Some('＠'));
+        assert_eq!(found("https：//example.com", Content::Url), Some('：'));
+        assert_eq!(found("https://example．com/", Content::Url), Some('．'));
+        assert_eq!(found("https://example.com/（终稿）", Content::Url), None);
+        assert_eq!(found("/报告（终稿）.pdf", Content::Url), None);
+        assert_eq!(found("shop．example.com", Content::Host), Some('．'));
+        assert_eq!(found("医疗（儿科）", Content::Host), None);
+        assert_eq!(found("你好！", Content::Email), None);
+        assert_eq!(found("你好！", Content::Unknown), None);
+        assert_eq!(found("ＯＫ", Content::Unknown), None);
+        assert_eq!(found("@example.com", Content::Email), None);
     }
 
     #[test]
     fn white_space_is_found_in_addresses_only() {
-        let found = |text, content, searches| has_blank_inside(text, content, searches);
-        assert!(found("https://shop.example.com/ admin", Content::Url, false));
-        assert!(found("@exa mple.com", Content::Email, false));
-        assert!(!found("@exa mple.com", Content::Email, true));
-        assert!(!found("Ann Smith <ann@example.com>", Content::Email, false));
-        assert!(!found("dear customer", Content::Email, false));
-        assert!(!found("https://example.com ", Content::Url, false));
-        assert!(!found("see https://example.com", Content::Unknown, false));
+        let found = |text, content| has_blank_inside(text, content);
+        assert!(found("https://shop.example.com/ admin", Content::Url));
+        assert!(found("@exa mple.com", Content::Email));
+        assert!(found("ann @example.com", Content::Email));
+        assert!(found(".example .com", Content::Host));
+        assert!(!found("Ann ann@example.com", Content::Email));
+        assert!(!found("ann@example.com bob", Content::Email));
+        assert!(!found("Ann Smith <ann@example.com>", Content::Email));
+        assert!(!found("dear customer", Content::Email));
+        assert!(!found("credit cards", Content::Host));
+        assert!(!found("Acme Corp.", Content::Host));
+        assert!(!found("Dr. Who", Content::Host));
+        assert!(!found("https://example.com ", Content::Url));
+        assert!(!found("about blank", Content::Url));
+        assert!(!found("mailto:a@b.com?subject=hello world", Content::Url));
+        assert!(!found("see https://example.com", Content::Unknown));
+    }
+
+    #[test]
+    fn names_of_hosts_are_recognized() {
+        let check = |name: &str, expected: bool| assert_eq!(is_name_of_host(name), expected, "{name}");
+        check("host", true);
+        check("url_host", true);
+        check("emaildomain", true);
+        check("source_hostname", true);
+        check("event_host", false);
+        check("problem_domain", false);
+        check("hosts", false);
     }
 }

@@ -3,6 +3,7 @@
 
 use super::names::is_text_path;
 use super::regex_help::without_slashes;
+use super::units::last_word;
 use super::wildcard::element_span;
 use super::{Checker, join_names};
 use crate::hir::{ANSWERS_FIELD, Const, Expr, ExprKind};
@@ -17,6 +18,10 @@ use rulec_lang::ty::KindSet;
 use rulec_lang::value::Value;
 use rulec_syntax::ast::{self, StatementKind};
 use rulec_syntax::write::{quote_raw_string, quote_string};
+
+/// Last words of the names of fields with a short text, which may be the start of a constant.
+const SHORT_TEXTS: &[&str] =
+    &["ext", "lang", "locale", "language", "mime", "code", "command", "topic", "abbr", "letter"];
 
 /// Words in the names of fields that contain a part of another text.
 const PARTS_OF_TEXTS: &[&str] =
@@ -68,8 +73,12 @@ impl<'a> Checker<'a> {
         let is_part = path.last().is_some_and(|name| {
             let name = name.to_lowercase();
             PARTS_OF_TEXTS.iter().any(|word| name.contains(word))
-        });
-        if constant.is_none_or(str::is_empty) || binary.modifiers.quantity.is_some() || is_part {
+        }) || path.last().is_some_and(|name| SHORT_TEXTS.contains(&last_word(name).as_str()));
+        let is_doubtful = |constant: &str| {
+            is_part_of_address(constant)
+                || is_text_path(path) && constant.contains(|c: char| c.is_alphanumeric())
+        };
+        if !constant.is_some_and(is_doubtful) || binary.modifiers.quantity.is_some() || is_part {
             return;
         }
         let slice = |span| self.loaded.sources.slice(span);
@@ -87,7 +96,10 @@ impl<'a> Checker<'a> {
         let between = Span { start: left.span.end, end: right.span.start, ..span };
         let written = format!("{value}{}{searched}", slice(between));
         let diagnostic = Diagnostic::new(Code::ReversedSearch, span, message);
-        let help = message!("the text that is searched comes first: write `{written}`");
+        let help = message!(
+            "the text that is searched comes first: write `{written}`; if this is meant, write \
+            `# rulec: allow W0109 reason` above"
+        );
         self.diagnostics.push(diagnostic.help(help).likely_fix(span, written));
     }
 
@@ -356,6 +368,11 @@ impl<'a> Checker<'a> {
         let diagnostic = diagnostic.help(message!("write `{written}`")).likely_fix(span, written);
         self.diagnostics.push(diagnostic);
     }
+}
+
+/// True for the end of an e-mail address or file, and for the start of a URL or path.
+fn is_part_of_address(text: &str) -> bool {
+    text.starts_with(['@', '.']) || text.ends_with(['/', ':']) || text.contains("://")
 }
 
 /// True for a text such as `bank.com`: labels of letters, digits and hyphens, separated by dots.

@@ -152,6 +152,11 @@ fn comparisons_of(part: &str) -> Option<String> {
     let version = part.trim_start_matches(['<', '>', '=', '~', '^']);
     let sign = &part[..part.len() - version.len()];
     let wildcard = version.find(['x', 'X', '*']);
+    // `1.2.x.y` and `2.x-beta` have other parts after the wildcard.
+    let is_wildcard = |part: &str| matches!(part, "x" | "X" | "*");
+    if wildcard.is_some_and(|start| !version[start..].split('.').all(is_wildcard)) {
+        return None;
+    }
     let numbers = numbers_of(version[..wildcard.unwrap_or(version.len())].trim_end_matches('.'))?;
     // The number that is increased for the first version after the range.
     let increased = match sign {

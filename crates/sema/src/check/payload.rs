@@ -327,7 +327,9 @@ impl<'a> Checker<'a> {
                 checked.inspect(|condition| self.warn_declared_values(rule, condition)).map(negate)
             }
             (RuleTest::Forbid(condition), _) => {
+                self.is_in_forbid = true;
                 let checked = self.check_cond(condition);
+                self.is_in_forbid = false;
                 checked.inspect(|condition| self.warn_declared_values(rule, condition))
             }
             // The text is compiled when the payload is validated, so the rule only tests for a

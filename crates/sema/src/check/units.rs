@@ -164,11 +164,14 @@ fn literals_of(written: &ast::Expr) -> Option<Vec<&ast::Expr>> {
 }
 
 /// Returns the value of a number without a unit, or of a product of such numbers, as in `24 * 60 *
-/// 60 * 1000`. `None` for other expressions.
+/// 60 * 1000`. A factor of the product must be thousands: `50 * 3600` is plainly seconds. `None` for
+/// other expressions.
 fn product_of_literals(written: &str) -> Option<u64> {
-    written
-        .split('*')
-        .try_fold(1_u64, |product, factor| product.checked_mul(factor.trim().replace('_', "").parse().ok()?))
+    let factors: Option<Vec<u64>> =
+        written.split('*').map(|factor| factor.trim().replace('_', "").parse().ok()).collect();
+    let factors =
+        factors.filter(|all| all.len() == 1 || all.iter().any(|factor| factor.is_multiple_of(1000)))?;
+    factors.into_iter().try_fold(1_u64, u64::checked_mul)
 }
 
 /// Returns a number of milliseconds as a duration that authors often write: up to 4 minutes, a
@@ -263,6 +266,11 @@ mod tests {
         check("24 * 60 * 60 * 1000", Some("1d"));
         check("31_536_000_000", Some("365d"));
         check("0", None);
+        check("10 * 3_600_000", Some("10h"));
+        // A product without thousands is plainly in seconds.
+        for seconds in ["50 * 3600", "50 * 60 * 60", "125 * 86_400"] {
+            check(seconds, None);
+        }
         // A usual number of seconds: 14, 25, 30, 100 and 365 days.
         for seconds in ["1_209_600", "2_160_000", "2_592_000", "8_640_000", "31_536_000"] {
             check(seconds, None);

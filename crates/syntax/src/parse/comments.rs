@@ -5,6 +5,10 @@ use rulec_base::diag::{Code, Diagnostic, nearest};
 use rulec_base::message;
 use rulec_base::span::Span;
 
+/// The words that suppress a warning in a comment without the name of a tool. Other words begin
+/// ordinary sentences.
+const WORDS_WITHOUT_TOOL: [&str; 4] = ["allow", "noqa", "disable", "ignore"];
+
 /// The words by which other tools suppress a warning.
 const OTHER_WORDS: [&str; 8] =
     ["disable", "ignore", "suppress", "skip", "noqa", "nolint", "permit", "disable-next-line"];
@@ -27,15 +31,28 @@ pub(super) fn suppressed_code(comment: &str) -> Option<(Option<Code>, Option<Cod
 /// code of a warning must follow.
 pub(super) fn misspelt_suppression(comment: &str, span: Span) -> Option<Diagnostic> {
     let is_mark = |c: char| c.is_whitespace() || matches!(c, ':' | '(' | ',' | '：');
-    let mut words = comment.trim_start_matches('#').split(is_mark).filter(|word| !word.is_empty());
-    let mut word = words.next()?.to_lowercase();
-    let names_tool = word == "rulec" || nearest(&word, ["rulec"]).is_some() || word == "rules";
-    if names_tool {
-        word = words.next()?.to_lowercase();
-    }
-    let is_near = word == "allow" || nearest(&word, ["allow"]).is_some();
-    let code = Code::parse(words.next()?).filter(|code| code.as_str().starts_with('W'))?;
-    if !is_near && !OTHER_WORDS.contains(&word.as_str()) {
+    let text = comment.trim_start_matches('#');
+    let mut words = text.split(is_mark).filter(|word| !word.is_empty());
+    let first = words.next()?;
+    let tool = first.to_lowercase();
+    let is_rulec = tool == "rulec";
+    let names_tool = is_rulec || tool == "rules" || nearest(&tool, ["rulec"]).is_some();
+    let word = if names_tool { words.next()? } else { first };
+    let written = words.next()?;
+    let code = Code::parse(written).filter(|code| code.as_str().starts_with('W'))?;
+    let is_meant = match (is_rulec, names_tool) {
+        (true, _) => {
+            let word = word.to_lowercase();
+            OTHER_WORDS.contains(&word.as_str()) || word == "allow" || nearest(&word, ["allow"]).is_some()
+        }
+        (_, true) => word == "allow",
+        _ => {
+            let (_, after) = text.split_once(written)?;
+            let after = after.trim_start();
+            WORDS_WITHOUT_TOOL.contains(&word) && (after.is_empty() || after.starts_with([':', ',', '：']))
+        }
+    };
+    if !is_meant {
         return None;
     }
     let message = message!("this comment suppresses no warning");

@@ -1,6 +1,7 @@
 //! The context from which builders create the syntax tree of one statement: its tokens and their
 //! spans, its source text, and the diagnostics.
 
+use super::declared::DeclaredNames;
 use super::stream::SignificantToken;
 use super::{FileParser, Pair, Rule, foreign, literal, phrase, terminals};
 use crate::ast::{Ident, Literal};
@@ -8,6 +9,7 @@ use crate::lex::{Token, TokenKind};
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::span::{FileId, Span, Spanned};
 use rulec_base::{broken_invariant, message};
+use std::cell::OnceCell;
 use std::fmt::Display;
 use std::ops::Range;
 
@@ -31,6 +33,7 @@ pub(super) struct StatementContext<'a> {
     pub(super) codes: &'a [u8],
     pub(super) span: Span,
     pub(super) diagnostics: &'a mut Vec<Diagnostic>,
+    declared: &'a OnceCell<DeclaredNames>,
 }
 
 impl<'a> StatementContext<'a> {
@@ -52,7 +55,13 @@ impl<'a> StatementContext<'a> {
             codes,
             span,
             diagnostics: &mut reader.parsed.diagnostics,
+            declared: &reader.declared,
         }
+    }
+
+    /// Returns the names that the file declares.
+    pub(super) fn declared(&self) -> &DeclaredNames {
+        self.declared.get_or_init(|| DeclaredNames::collect_names(self.text, self.sigs))
     }
 
     pub(super) fn report(&mut self, diagnostic: Diagnostic) -> Failed {

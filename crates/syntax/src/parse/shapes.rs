@@ -203,6 +203,8 @@ fn keyword_after_name(cx: &StatementContext<'_>) -> Option<Diagnostic> {
     let takes_text = matches!(word.text, "import" | "test");
     let is_named = match kind_of(cx, first)? {
         TokenKind::String => takes_text,
+        // A verb of another language, as in `new handler (id: string)`, is no name.
+        TokenKind::Word if matches!(text_of(cx, first), "new" | "create" | "define" | "declare") => false,
         TokenKind::Word | TokenKind::Quoted => word.declares_name() && word.text != "extern",
         _ => false,
     };

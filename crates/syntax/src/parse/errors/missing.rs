@@ -10,6 +10,9 @@ use rulec_base::diag::{Diagnostic, nearest};
 use rulec_base::message;
 use rulec_base::span::Span;
 
+/// The names of types to which authors convert a value.
+const TYPES: [&str; 8] = ["string", "int", "number", "float", "bool", "decimal", "datetime", "list"];
+
 impl ParseFailure<'_, '_> {
     pub(super) fn missing_when(&self) -> Option<Diagnostic> {
         let (span, found) = (self.span, self.found_text);
@@ -227,7 +230,23 @@ impl ParseFailure<'_, '_> {
         if !is_path || !follows_logic || end == value || self.rule == Rule::route_statement && !has_arrow {
             return None;
         }
-        let written = match self.text_of(value) {
+        let word = self.text_of(value);
+        let is_name = end == value + 1
+            && self.kind_of(value) == Some(TokenKind::Word)
+            && !matches!(word, "true" | "false" | "null");
+        // `let total = price: decimal`
+        if is_name && self.rule == Rule::let_statement && TYPES.contains(&word) {
+            let span = self.span_of_tokens(start..end);
+            let written = format!("{field} as {word}");
+            let message = message!("the type of a value follows `as`, not `:`");
+            let help = message!("write `{written}`");
+            return Some(unexpected_token(self.span, message, help).likely_fix(span, written));
+        }
+        // In `when vip: h -> x`, the colon was meant as the arrow.
+        if is_name && self.rule == Rule::route_statement {
+            return None;
+        }
+        let written = match word {
             "{" => self.comparisons_of_record(field, value)?,
             "[" => format!("{field} in {}", self.source(value..end)),
             "null" => format!("{field} is missing"),

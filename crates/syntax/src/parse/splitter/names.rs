@@ -90,15 +90,25 @@ impl Splitter<'_> {
     }
 
     /// True for a text that begins a line before `import` or `test`, as in `"x.rules" import`. A
-    /// statement begins there, and its error is about the order.
+    /// statement begins there, and its error is about the order. After a word such as `from` or
+    /// `else`, the text belongs to the statement before it.
     pub(super) fn is_text_before_keyword(&self, index: usize) -> bool {
         let begins_line = |index: usize| self.sigs.get(index).is_some_and(|sig| sig.indent().is_some());
         self.sigs[index].token.kind == TokenKind::String
             && begins_line(index)
             && !self.expects_continuation(index)
+            && !self.follows_special_word(index)
             && index + 1 < self.sigs.len()
             && !begins_line(index + 1)
             && matches!(self.token_text(index + 1), "import" | "test")
+    }
+
+    /// True if the word before `index` in the current statement has a special meaning.
+    fn follows_special_word(&self, index: usize) -> bool {
+        let Some(previous) = index.checked_sub(1).filter(|_| self.current.is_some()) else { return false };
+        self.sigs[previous].token.kind == TokenKind::Word
+            && (self.codes[previous] != terminals::PLAIN_NAME
+                || super::super::is_reserved(self.token_text(previous)))
     }
 
     /// True for the word `history` after a word such as `count` on the same line, as in

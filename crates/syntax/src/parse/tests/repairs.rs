@@ -170,3 +170,66 @@ fn a_number_in_quotes_has_digits_at_its_ends() {
     check_condition("x > '.5'", "\".5\"");
     check_condition("x > '1.'", "\"1.\"");
 }
+
+/// Regression test: a text on a line of its own before `test` or `import` began a statement.
+#[test]
+fn a_text_continues_the_statement_before_it() {
+    let after = "\"t\" { given text = \"a\" expect default }\ndefault -> h";
+    for before in [
+        "list x = from\n\"a.txt\" test",
+        "import\n\"w.rules\" test",
+        "let z = if text == \"a\" then \"b\" else\n\"c\" test",
+        "let z = if text == \"a\" then\n\"b\" else \"c\" test",
+    ] {
+        assert!(findings(&format!("{before} {after}")).is_empty(), "{before}");
+    }
+    assert!(findings("import\n\"w.rules\" import \"w2.rules\"").is_empty());
+    assert_eq!(findings("default -> h\n\"w.rules\" import"), [("E0102", "import".to_owned())]);
+}
+
+/// Regression test: the colon before a target was read as the colon of a quantifier.
+#[test]
+fn a_colon_before_a_target_is_no_quantifier() {
+    for text in [
+        "route a when text not in words: h",
+        "route a when not kind in kinds: h",
+        "route a when not (kind in kinds): h",
+        "route a when kind in kinds: h -> x",
+        "route a when if role in roles: vip else false -> h",
+        "payload p { kind: string\n count: int\n forbid \"a\" when kind in kinds: count > 3 }",
+        "choice c { branch a { kind in kinds: x }\n default branch b }",
+        "router r(output) { when not kind in kinds: next[1]\n otherwise -> next[0] }",
+    ] {
+        let first = diagnostics(text).swap_remove(0);
+        let shown = format!("{first:?}");
+        assert!(!shown.contains("quantifier") && !shown.contains("any "), "{text}: {shown}");
+    }
+    check_condition("not x in xs: x > 3", "not any x in xs: …");
+    check_condition("nay x in xs: x > 3", "any");
+}
+
+/// Regression test: arguments were assigned in their order although their names say another one.
+#[test]
+fn arguments_with_the_names_of_parameters_belong_to_them() {
+    let check = |arguments: &str, expected: &str| {
+        let text = format!("handler order(id: string, kind: string)\nroute a when x -> order({arguments})");
+        let help = diagnostics(&text)[0].help.as_deref().unwrap_or_default().to_owned();
+        assert_eq!(help, format!("write `order({expected})`"));
+    };
+    check("kind, id", "id: id, kind: kind");
+    check("user.kind, user.id", "id: user.id, kind: user.kind");
+    check("kind, name", "id: name, kind: kind");
+    check("a.id, b.id", "id: a.id, kind: b.id");
+    check("name, \"x\"", "id: name, kind: \"x\"");
+    check("kind", "id: …, kind: kind");
+}
+
+/// Regression test: a type and a target were proposed as values to compare with.
+#[test]
+fn a_name_after_a_colon_is_no_value() {
+    check_repair("let total = price: decimal", "write `price as decimal`");
+    let help = |text: &str| diagnostics(text)[0].help.as_deref().unwrap_or_default().to_owned();
+    assert!(!help("route f when vip: h -> x").contains("=="));
+    assert!(!help("new handler (id: string)").contains("handler new"));
+    check_condition("n: 3", "n == 3");
+}

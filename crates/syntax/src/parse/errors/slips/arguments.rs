@@ -66,22 +66,19 @@ impl ParseFailure<'_, '_> {
     /// such a handler.
     fn parameters(&self, handler: &str) -> Option<Vec<Parameter<'_>>> {
         let text = |index: usize| self.file_text(index);
-        let declared = (0..self.cx.sigs.len()).find(|index| {
-            text(*index) == "handler" && text(index + 1) == handler && text(index + 2) == "("
-        })?;
+        let open = self.cx.declared().parameters_of(handler)?;
         let parameter = |(name, ty): (usize, usize)| Parameter {
             name: text(name),
             is_optional: text(name + 1).starts_with('?'),
             ty: text(ty),
         };
-        Some(self.declared_fields(declared + 2).into_iter().map(parameter).collect())
+        Some(self.declared_fields(open).into_iter().map(parameter).collect())
     }
 
     /// Returns the built-in type of a required field of the message, such as `user.role`. `None` if
     /// the file declares no such field, or declares it as optional.
     fn type_of_field(&self, path: &str) -> Option<&str> {
-        let is_input = |index: &usize| self.file_text(*index) == "input" && self.file_text(index + 1) == "{";
-        let mut open = (0..self.cx.sigs.len()).find(is_input)? + 1;
+        let mut open = self.cx.declared().input()?;
         let mut ty = "";
         for name in path.split('.') {
             let fields = self.declared_fields(open);
@@ -209,8 +206,9 @@ impl ParseFailure<'_, '_> {
         Some(if written.contains('…') { diagnostic } else { diagnostic.likely_fix(span, written) })
     }
 
-    /// Assigns arguments to the parameters that have no argument yet: in their order if the types
-    /// allow it, otherwise by the types. Empty if the types allow several assignments or none.
+    /// Assigns arguments to the parameters that have no argument yet: by their names, then in their
+    /// order if the types allow it, otherwise by the types. Leaves out the arguments whose types
+    /// allow several assignments or none.
     fn assigned<'p>(
         &self,
         arguments: &[Range<usize>],
@@ -221,6 +219,26 @@ impl ParseFailure<'_, '_> {
         }
         let types: Vec<Option<&str>> =
             arguments.iter().map(|argument| self.type_of_argument(argument)).collect();
+        // An argument with the name of a parameter belongs to it.
+        let last_name = |argument: &Range<usize>| {
+            Some(argument.end - 1)
+                .filter(|last| self.path_start(last + 1) == Some(argument.start))
+                .map(|last| self.text_of(last))
+        };
+        let named = arguments.iter().zip(&types).enumerate().find_map(|(index, (argument, ty))| {
+            let name = last_name(argument)?;
+            let is_unique = arguments.iter().filter(|other| last_name(other) == Some(name)).count() == 1;
+            let is_meant = |parameter: &&Parameter<'p>| parameter.name == name && parameter.accepts(*ty);
+            let place = parameters.iter().position(|parameter| is_meant(parameter))?;
+            is_unique.then_some((index, place))
+        });
+        if let Some((index, place)) = named {
+            let (mut arguments, mut parameters) = (arguments.to_vec(), parameters.to_vec());
+            let assignment = (arguments.remove(index), parameters.remove(place).name);
+            let mut others = self.assigned(&arguments, &parameters);
+            others.push(assignment);
+            return others;
+        }
         let fits = |order: &[usize]| {
             order.iter().zip(&types).all(|(parameter, ty)| parameters[*parameter].accepts(*ty))
         };

@@ -416,9 +416,6 @@ impl ParseFailure<'_, '_> {
 
     /// True if the file has a statement with this keyword and name.
     pub(super) fn is_declared(&self, keyword: &str, name: &str) -> bool {
-        self.cx
-            .sigs
-            .windows(2)
-            .any(|pair| self.token_text(pair[0].token) == keyword && self.token_text(pair[1].token) == name)
+        self.cx.declared().declares(keyword, name)
     }
 }

@@ -4,6 +4,7 @@
 use super::super::super::context::unexpected_token;
 use super::super::{ParseFailure, Rule};
 use crate::lex::TokenKind;
+use crate::parse::is_reserved;
 use rulec_base::diag::{Diagnostic, is_single_slip, nearest};
 use rulec_base::message;
 use rulec_lang::operators::Op;
@@ -16,7 +17,9 @@ impl ParseFailure<'_, '_> {
     /// items: one.n > 3`. Only a quantifier has this form. The unexpected token is the colon.
     /// `None` without such a mistake.
     pub(super) fn misspelt_quantifier(&self) -> Option<Diagnostic> {
-        if self.found_text != ":" || self.is_in_fields() || self.rule == Rule::each_item {
+        let has_other_colons =
+            matches!(self.rule, Rule::each_item | Rule::choice_statement | Rule::router_statement);
+        if self.found_text != ":" || self.is_in_fields() || has_other_colons {
             return None;
         }
         let joint =
@@ -28,18 +31,27 @@ impl ParseFailure<'_, '_> {
             || (joint + 1..self.token_index).any(ends_list)
             || self.kind_of(name) != Some(TokenKind::Word)
             || self.kind_of(joint + 1) == Some(TokenKind::Number)
+            || is_reserved(self.text_of(name))
+            || matches!(self.text_of(name), "not" | "is")
         {
+            return None;
+        }
+        // The condition of a quantifier reads the element. Other words after the colon are a target.
+        let element = self.text_of(name);
+        if !(self.token_index + 1..self.cx.tokens.end).any(|index| self.text_of(index) == element) {
             return None;
         }
         let elements = self.source(name..self.token_index);
         let written = self.text_of(word);
         let lower = written.to_lowercase();
         let span = self.span_of_tokens(word..word + 1);
+        // Without an arrow after it, the colon was meant as the arrow.
+        let has_arrow = (self.token_index + 2..self.cx.tokens.end).any(|index| self.text_of(index) == "->");
+        if self.rule == Rule::route_statement && !has_arrow {
+            return None;
+        }
         if matches!(written, "when" | "and" | "or" | "unless" | "(" | "=" | "{" | ";") {
-            // Without an arrow after it, the colon was meant as the arrow.
-            let has_arrow =
-                (self.token_index + 2..self.cx.tokens.end).any(|index| self.text_of(index) == "->");
-            if self.rule == Rule::route_statement && !has_arrow {
+            if matches!(self.rule, Rule::require_item | Rule::forbid_item) {
                 return None;
             }
             let span = self.span_of_tokens(name..self.token_index);
@@ -50,6 +62,7 @@ impl ParseFailure<'_, '_> {
         if self.kind_of(word) != Some(TokenKind::Word)
             || QUANTIFIERS.contains(&written)
             || Op::from_spelling(written).is_some() && written != "not"
+            || is_reserved(written) && !matches!(lower.as_str(), "not" | "none" | "for" | "sum")
         {
             return None;
         }

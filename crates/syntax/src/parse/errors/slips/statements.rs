@@ -290,12 +290,7 @@ impl ParseFailure<'_, '_> {
         }
         let word = self.text_of(verb);
         let joined = format!("{word}_{target}");
-        let is_known = |name: &str| {
-            self.is_declared("handler", name)
-                || self.cx.sigs.windows(2).any(|pair| {
-                    pair[0].token.kind == TokenKind::Arrow && self.token_text(pair[1].token) == name
-                })
-        };
+        let is_known = |name: &str| self.is_declared("handler", name) || self.cx.declared().is_target(name);
         let is_verb = matches!(
             word.to_lowercase().as_str(),
             "call"

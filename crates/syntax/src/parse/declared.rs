@@ -1,0 +1,66 @@
+//! Collects the names of a file once, so that errors in many statements do not each search the file.
+
+use super::stream::SignificantToken;
+use super::terminals;
+use crate::lex::TokenKind;
+use hashbrown::{HashMap, HashSet};
+
+/// The names that the statements of a file declare, and where some of them are declared.
+#[derive(Default)]
+pub(super) struct DeclaredNames {
+    /// For each declaring keyword, the names that follow it.
+    names: HashMap<&'static str, HashSet<String>>,
+    /// The names that follow an arrow.
+    targets: HashSet<String>,
+    /// The index of the bracket that opens the parameters of each handler.
+    parameters: HashMap<String, usize>,
+    /// The index of the brace that opens the declared message.
+    input: Option<usize>,
+}
+
+impl DeclaredNames {
+    pub(super) fn collect_names(text: &str, sigs: &[SignificantToken]) -> DeclaredNames {
+        let mut declared = DeclaredNames::default();
+        let token_text = |index: usize| sigs.get(index).map_or("", |sig| sig.token.text(text));
+        for (index, pair) in sigs.windows(2).enumerate() {
+            let name = pair[1].token.text(text);
+            if pair[0].token.kind == TokenKind::Arrow {
+                declared.targets.get_or_insert_with(name, |name| name.to_owned());
+                continue;
+            }
+            let keyword = pair[0].token.text(text);
+            if keyword == "input" && name == "{" {
+                declared.input.get_or_insert(index + 1);
+            }
+            let Some(word) = terminals::find_word(keyword).filter(|word| word.declares_name()) else {
+                continue;
+            };
+            let names = declared.names.entry(word.text).or_default();
+            names.get_or_insert_with(name, |name| name.to_owned());
+            if word.text == "handler" && token_text(index + 2) == "(" {
+                declared.parameters.entry_ref(name).or_insert(index + 2);
+            }
+        }
+        declared
+    }
+
+    /// True if the keyword precedes this name anywhere in the file.
+    pub(super) fn declares(&self, keyword: &str, name: &str) -> bool {
+        self.names.get(keyword).is_some_and(|names| names.contains(name))
+    }
+
+    /// True if the name follows an arrow anywhere in the file.
+    pub(super) fn is_target(&self, name: &str) -> bool {
+        self.targets.contains(name)
+    }
+
+    /// Returns the index of the bracket that opens the parameters of a handler.
+    pub(super) fn parameters_of(&self, handler: &str) -> Option<usize> {
+        self.parameters.get(handler).copied()
+    }
+
+    /// Returns the index of the brace that opens the declared message.
+    pub(super) fn input(&self) -> Option<usize> {
+        self.input
+    }
+}
