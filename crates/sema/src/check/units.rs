@@ -164,8 +164,8 @@ fn literals_of(written: &ast::Expr) -> Option<Vec<&ast::Expr>> {
 }
 
 /// Returns the value of a number without a unit, or of a product of such numbers, as in `24 * 60 *
-/// 60 * 1000`. A factor of the product must be thousands: `50 * 3600` is plainly seconds. `None` for
-/// other expressions.
+/// 60 * 1000`. A factor of the product must be thousands: `50 * 3600` is plainly seconds. `None`
+/// for other expressions.
 fn product_of_literals(written: &str) -> Option<u64> {
     let factors: Option<Vec<u64>> =
         written.split('*').map(|factor| factor.trim().replace('_', "").parse().ok()).collect();

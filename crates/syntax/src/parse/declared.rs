@@ -1,4 +1,4 @@
-//! Collects the names of a file once, so that errors in many statements do not each search the file.
+//! Collects the names of a file once, so that errors in many statements do not each search it.
 
 use super::stream::SignificantToken;
 use super::terminals;

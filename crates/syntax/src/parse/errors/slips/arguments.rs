@@ -206,9 +206,9 @@ impl ParseFailure<'_, '_> {
         Some(if written.contains('…') { diagnostic } else { diagnostic.likely_fix(span, written) })
     }
 
-    /// Assigns arguments to the parameters that have no argument yet: by their names, then in their
-    /// order if the types allow it, otherwise by the types. Leaves out the arguments whose types
-    /// allow several assignments or none.
+    /// Assigns arguments to the free parameters: by their names, then in their order if the types
+    /// allow it, otherwise by the types. Leaves out the arguments whose types allow several
+    /// assignments or none.
     fn assigned<'p>(
         &self,
         arguments: &[Range<usize>],

@@ -36,7 +36,8 @@ impl ParseFailure<'_, '_> {
         {
             return None;
         }
-        // The condition of a quantifier reads the element. Other words after the colon are a target.
+        // The condition of a quantifier reads the element. Other words after the colon are a
+        // target.
         let element = self.text_of(name);
         if !(self.token_index + 1..self.cx.tokens.end).any(|index| self.text_of(index) == element) {
             return None;
