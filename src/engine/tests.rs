@@ -234,7 +234,7 @@ fn a_decision_with_a_history_names_no_skipped_conditions() {
         history keep 1d
         choice plan { default branch paid  branch again any { previous.n > 5; n > 100 } }";
     let message = json!({"n": 9, "now": "2026-01-31T12:00:00Z"});
-    let past = Past::from_elements(vec![message.clone()]);
+    let past = Past::from_elements(vec![json!({"n": 9, "at": "2026-01-31T11:00:00Z", "#": 0})]);
     let (rules, live) = (rules(text), LiveRules::from_text(Compiler::new(), text).expect("it compiles"));
     let plan = rules.entry("plan").expect("it is there");
     let alone = plan.decide(&message);

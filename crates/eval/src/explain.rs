@@ -64,8 +64,8 @@ use ts_rs::TS;
 /// A route whose `goto` was taken has a `table`: the search of the target table. An operand has a
 /// `value`, or `missing`, or `masked` with `•••` as its value. `length` is the full length of a
 /// truncated value. `recorded` lists the positions of the recorded messages from which a value was
-/// computed, unless the value is masked. The `elements` of a quantifier have `shown` (each with `index`, `element` and
-/// `when`), `more` and `skipped`.
+/// computed, unless the value is masked. The `elements` of a quantifier have `shown` (each with
+/// `index`, `element` and `when`), `more` and `skipped`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Explanation {

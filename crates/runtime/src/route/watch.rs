@@ -97,8 +97,8 @@ impl Watch {
     }
 
     /// Waits until a version of the files becomes active or is refused, and returns the new state.
-    /// Returns at once if such a change has happened since the previous call. After [`close`], waits
-    /// forever: no further change happens.
+    /// Returns at once if such a change has happened since the previous call. After [`close`],
+    /// waits forever: no further change happens.
     ///
     /// [`close`]: Watch::close
     pub async fn changed(&mut self) -> WatchStatus {

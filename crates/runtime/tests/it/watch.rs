@@ -152,8 +152,9 @@ async fn several_callers_wait_for_one_change_until_the_watch_is_closed() {
     let change = watch.changed_since(watch.status());
     watch.close();
     assert_eq!((change.await, watch.status().loaded), (None, 2));
-    // A loop over the changes waits; it must not spin.
+    // A loop over the changes sees the change that happened, and then waits; it must not spin.
     let mut watch = watch;
+    assert_eq!(watch.changed().await.loaded, 2);
     let next = tokio::time::timeout(Duration::from_millis(100), watch.changed()).await;
     assert!(next.is_err(), "{next:?}");
 }

@@ -202,7 +202,7 @@ fn a_colon_before_a_target_is_no_quantifier() {
     ] {
         let first = diagnostics(text).swap_remove(0);
         let shown = format!("{first:?}");
-        assert!(!shown.contains("quantifier") && !shown.contains("any "), "{text}: {shown}");
+        assert!(!shown.contains("quantifier") && !shown.contains("any kind"), "{text}: {shown}");
     }
     check_condition("not x in xs: x > 3", "not any x in xs: …");
     check_condition("nay x in xs: x > 3", "any");

@@ -229,7 +229,7 @@ impl ParseFailure<'_, '_> {
             let name = last_name(argument)?;
             let is_unique = arguments.iter().filter(|other| last_name(other) == Some(name)).count() == 1;
             let is_meant = |parameter: &&Parameter<'p>| parameter.name == name && parameter.accepts(*ty);
-            let place = parameters.iter().position(|parameter| is_meant(parameter))?;
+            let place = parameters.iter().position(is_meant)?;
             is_unique.then_some((index, place))
         });
         if let Some((index, place)) = named {
