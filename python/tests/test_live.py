@@ -299,7 +299,7 @@ def test_live_rules_decide_by_the_entry_that_rules_decide_by(tmp_path: Path) -> 
     for rules in (live, watched):
         assert (rules.decide(message).entry, rules.decide(message).branch) == ("plan", "a")
     assert live.decide_json('{"x": 2}').branch == "a" and live.decide_many([message])[0].branch == "a"
-    assert live.matched(message) == ["a"]
+    assert live.matched(message) == ["a", "paid"]
     # A route outside tables decides, before the routes are merged and after.
     live.insert("route r when x > 1 -> h")
     assert live.decide(message).chosen == "r"
