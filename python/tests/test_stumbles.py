@@ -146,10 +146,10 @@ def test_sessions_and_sequences_of_texts() -> None:
         assert [decision.target for decision in decisions] == ["few"] * 4 + ["many"] * 2996
     assert rules.decide_json_many([], entry="t", threads=2) == []
     with pytest.raises(MessageError, match="message 2: "):
-        rules.decide_json_many(["{}", "{}", "{"], threads=2)
+        rules.decide_json_many(["{}", "{}", "{"], entry="t", threads=2)
     # Of several invalid messages, the first is named, whichever thread finds it.
     with pytest.raises(MessageError, match="message 600: "):
-        rules.decide_json_many([*["{}"] * 600, "{", *["{}"] * 1000, "{"], threads=2)
+        rules.decide_json_many([*["{}"] * 600, "{", *["{}"] * 1000, "{"], entry="t", threads=2)
     session = rules.session(entry="t")
     assert session.decide({"n": 4}).target == "many" and session.decide_json(b'{"n": 1}').target == "few"
     assert session.decide(rules.prepare({"n": 4})).target == "many"
