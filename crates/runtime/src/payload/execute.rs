@@ -9,10 +9,10 @@ mod step;
 
 pub(super) use control::{CONDITION_KIND, LOOP_KIND};
 
-use super::NodeFailure;
 use super::placeholders::PlaceholderScope;
 use super::plan::{Plan, PlanError, PlanNode, RecoveryAction, RunProgress};
 use super::usage::Usage;
+use super::{Judges, NodeFailure};
 use crate::task::UserFunction;
 use crate::workflow::{Arrival, FirstValues, MergeStrategy, Node, ProcessError, Processor, Workflow};
 use rulec_base::diag::comma_list;
@@ -66,6 +66,32 @@ pub(super) struct RunSettings {
     pub saving: Option<SaveCallback>,
     /// Called after each attempt to run a node; `None` if the program set no callback.
     pub on_attempt: Option<AttemptCallback>,
+}
+
+impl RunSettings {
+    /// Returns `judges`, the payload validators, with the numbers that these settings add to their
+    /// input `context`: counts, costs, and the maximum number of rounds of a loop.
+    pub fn attach_to(&self, judges: Judges) -> Judges {
+        let judges = Judges { usage: Some(self.usage.clone()), ..judges };
+        match self.kinds.get(LOOP_KIND) {
+            Some(NodeWork::Loop { max_rounds }) => judges.loops(*max_rounds),
+            _ => judges,
+        }
+    }
+
+    /// Returns these settings with a maximum number of rounds of a loop that is at most
+    /// `max_rounds`.
+    pub fn with_rounds(self: &Arc<Self>, max_rounds: Option<u64>) -> Arc<Self> {
+        let mut settings = self.clone();
+        if let (Some(NodeWork::Loop { max_rounds: own }), Some(rounds)) =
+            (self.kinds.get(LOOP_KIND), max_rounds)
+            && rounds < *own
+        {
+            let work = NodeWork::Loop { max_rounds: rounds };
+            Arc::make_mut(&mut settings).kinds.insert(LOOP_KIND.to_owned(), work);
+        }
+        settings
+    }
 }
 
 /// A callback of the program that receives each finished attempt to run a node, for example to log

@@ -169,7 +169,8 @@ impl Coordinator {
             coordinator.add_to_context(&id, plan.to_context("RUNNING"));
             Ok(plan)
         });
-        let report = run.run(&self.inner.run_settings, &self.recovery_fn(), &plan_validator).await;
+        let run_settings = self.inner.run_settings.with_rounds(self.judges().max_rounds());
+        let report = run.run(&run_settings, &self.recovery_fn(), &plan_validator).await;
         final_report.status = report.status.name();
         report
     }
