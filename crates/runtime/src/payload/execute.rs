@@ -201,9 +201,20 @@ pub(super) struct RunState {
     deadline: Option<Instant>,
 }
 
-/// A function that is called when a node fails, and returns how to recover. `None` if there is no
-/// recovery, so that the run fails.
-pub(super) type RecoveryFn = UserFunction<NodeFailure, Option<RecoveryAction>>;
+/// A function that is called when a node fails, and returns how to recover.
+pub(super) type RecoveryFn = UserFunction<NodeFailure, RecoveryAnswer>;
+
+/// The answer to a request for a recovery decision (how to continue after a node's failure).
+pub(super) enum RecoveryAnswer {
+    /// The rules accepted this recovery.
+    Accepted(RecoveryAction),
+    /// The rules rejected the decision and its fallback, if there is one. Contains the feedback for
+    /// a language model. The rejection counts as another failure of the node.
+    Rejected(String),
+    /// There is no recovery, so the run fails.
+    None,
+}
+
 /// A function that validates a plan (a workflow that a language model writes) by the rules. Returns
 /// the plan with the rules' corrections. The error is feedback for the language model.
 pub(super) type PlanValidator = Arc<dyn Fn(&Plan) -> Result<Plan, String> + Send + Sync>;

@@ -88,3 +88,97 @@ async fn the_smaller_bound_of_loops_applies() {
     let refused = run_loop(Coordinator::builder(judges(&context)).loops(5), endless).await.unwrap_err();
     assert!(refused.contains("what should end it"), "{refused}");
 }
+
+/// Runs a plan of the node `a`, which fails with the prompt `fail`, and the node `b`. The recovery
+/// strategy returns `answers` one after another, and the last one again and again. Returns the
+/// report, and the failures that the strategy was called with.
+async fn recover(builder: CoordinatorBuilder, answers: Vec<Json>) -> (RunReport, Vec<NodeFailure>) {
+    let factory = |node: &Node| {
+        let fails = node.config["prompt"] == "fail";
+        Ok(from_fn(move |_: Json| async move {
+            if fails { Err("it does not work".into()) } else { Ok(json!({})) }
+        }))
+    };
+    let failures: Arc<Mutex<Vec<NodeFailure>>> = Arc::default();
+    let noted = failures.clone();
+    let strategy = move |failure: NodeFailure| {
+        let mut failures = noted.lock().unwrap();
+        let mut answer = answers[failures.len().min(answers.len() - 1)].clone();
+        answer["workflow_id"] = json!(failure.workflow_id);
+        answer["execution_context"] = Json::Object(failure.execution_context.clone());
+        if answer["action_type"] == "error_recovery" {
+            answer["failed_node_id"] = json!(failure.node_id);
+            answer["failure_reason"] = json!(failure.reason);
+        }
+        failures.push(failure);
+        async move { if answer["fails"] == true { Err("gone") } else { Ok(answer) } }
+    };
+    let coordinator = builder.node_kind("LLM", factory).recovery("error_recovery", strategy).build();
+    let node = |id, prompt| json!({"node_id": id, "type": "LLM", "name": id, "config": {"prompt": prompt}});
+    let payload = json!({
+        "name": "p", "description": "d", "nodes": [node("a", "fail"), node("b", "x")],
+        "edges": [{"source": "a", "target": "b"}],
+    });
+    let turn = coordinator.session().offer([Proposal::new("create_workflow_plan", payload)]).await;
+    let report = turn.done[0].report.clone().unwrap();
+    (report, failures.lock().unwrap().clone())
+}
+
+fn at_most(recoveries: u64) -> CoordinatorBuilder {
+    Coordinator::builder(judges(&no_workflows())).recoveries(recoveries)
+}
+
+fn replan(changes: &Json) -> Json {
+    json!({"action_type": "replan_workflow", "reason": "r", "suggested_changes": changes})
+}
+
+/// Cause: a recovery that the rules rejected ended the run at once. One that only made the changed
+/// plan invalid counted as another failure.
+#[tokio::test]
+async fn a_rejected_recovery_is_another_failure() {
+    let edge = |source, target| json!({"source": source, "target": target});
+    // The rules of the decision reject the first circle, and the rules of plans the second one.
+    let own_circle = replan(&json!({"update_edges": [edge("a", "b"), edge("b", "a")]}));
+    let circle_with_plan = replan(&json!({"update_edges": [edge("b", "a")]}));
+    let skip = json!({"action_type": "error_recovery", "recovery_plan": {"action": "SKIP"}});
+    let (report, failures) =
+        recover(at_most(10), vec![own_circle.clone(), circle_with_plan.clone(), skip]).await;
+    assert_eq!((report.status, report.failures["a"]), (RunStatus::Completed, 3), "{report:#?}");
+    assert_eq!(failures[0].reason, "it does not work");
+    for failure in &failures[1..] {
+        assert!(failure.reason.contains("the edges go round in a circle"), "{}", failure.reason);
+    }
+    for circle in [own_circle, circle_with_plan] {
+        let (report, failures) = recover(at_most(2), vec![circle]).await;
+        let reason = report.reason.unwrap();
+        assert!(reason.starts_with("`a` failed and 2 recoveries were not enough: "), "{reason}");
+        assert_eq!((report.status, failures.len()), (RunStatus::Failed, 2), "{reason}");
+    }
+}
+
+/// An accepted fallback continues the run, and a strategy that fails is not called again.
+#[tokio::test]
+async fn fallbacks_and_failed_strategies_are_no_rejected_recoveries() {
+    let rejected = json!({"action_type": "error_recovery", "recovery_plan": {"action": "PANIC"}});
+    let skip = json!({"action_type": "error_recovery", "recovery_plan": {"action": "SKIP"}});
+    let (report, failures) = recover(at_most(10), vec![rejected, skip.clone()]).await;
+    // The fallback replans without changes, so the node fails again.
+    assert_eq!((report.status, report.failures["a"]), (RunStatus::Completed, 2), "{report:#?}");
+    assert!(failures.iter().all(|failure| failure.reason == "it does not work"), "{failures:#?}");
+    let without_fallback = at_most(10).fallback(|_| None);
+    let (report, failures) = recover(without_fallback, vec![json!({"fails": true}), skip]).await;
+    assert_eq!(report.reason.as_deref(), Some("`a` failed: it does not work"));
+    assert_eq!((report.status, failures.len()), (RunStatus::Failed, 1));
+}
+
+/// No id exists by itself: an edge from `START` needs a node of this id, for rules and engine.
+#[tokio::test]
+async fn edges_join_only_nodes_that_the_plan_has() {
+    let edges = json!([{"source": "START", "target": "b"}]);
+    let start = json!({"type": "START", "name": "START"});
+    let (report, _) = recover(at_most(1), vec![replan(&json!({"update_edges": edges}))]).await;
+    assert!(report.reason.unwrap().contains("no node has this id"));
+    let changes = json!({"add_nodes": [start], "update_edges": edges, "remove_nodes": ["a"]});
+    let (report, _) = recover(at_most(1), vec![replan(&changes)]).await;
+    assert_eq!(report.status, RunStatus::Completed, "{report:#?}");
+}
