@@ -145,6 +145,25 @@ fn a_choice_keeps_the_spelling_of_the_document() {
     assert_eq!(text.matches("# json:").collect::<Vec<_>>().len(), 2, "{text}");
 }
 
+/// Regression test: a member named `spelling` was lost, or changed how all names were written.
+#[test]
+fn a_choice_may_have_a_member_named_spelling() {
+    let condition = |operate: &str, ty: &str| json!({"id": "c1", "left": {"type": ty, "value": 1}, "operate": operate, "right": {"type": ty, "value": 2}});
+    for (operate, ty, logic) in [("GREATER_THAN", "NUMBER", "AND"), ("number_greater_than", "number", "and")]
+    {
+        let branches = json!([
+            {"branch_id": "a", "logic": logic, "conditions": [condition(operate, ty)], "is_default": false},
+            {"branch_id": "b", "logic": logic, "conditions": [], "is_default": true},
+        ]);
+        for spelling in [json!("capitals"), json!("module"), json!({"of": "names"}), json!(null)] {
+            assert_same_again(
+                System::Choice,
+                &json!({"name": "c", "spelling": spelling, "choices": branches}),
+            );
+        }
+    }
+}
+
 /// Regression test: one condition of the document came back as several.
 #[test]
 fn a_condition_of_several_parts_is_one_condition_again() {
