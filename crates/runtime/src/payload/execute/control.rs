@@ -115,7 +115,7 @@ fn read_body(node: &PlanNode) -> Result<PlanNode, Message> {
 /// function accepts them too.
 fn read_rounds(value: &Json) -> Option<u64> {
     // The range excludes numbers that are too large or negative, for which the conversion saturates.
-    let whole = |number: &f64| number.fract() == 0.0 && (0.0..1e18).contains(number);
+    let whole = |number: &f64| number.fract() == 0.0 && (0.0..u64::MAX as f64).contains(number);
     value.as_u64().or_else(|| value.as_f64().filter(whole).map(|number| number as u64))
 }
 
