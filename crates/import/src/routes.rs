@@ -2,19 +2,15 @@
 //! …]`, or an object with `routes` and optionally the `default` handler.
 
 use super::condition::ConditionFacts;
+use super::derived::{LENGTH_STATEMENT, urgency_statements};
 use super::document::{ImportedStatement, RulesDocument};
 use super::export::written_conditions;
 use super::handlers::UsedHandlers;
 use super::located::{JsonNode, ReadResult};
 use super::report::ItemKind;
-use super::write::{self, NameAllocator, quote_for_comment, quote_name, quote_string};
+use super::write::{self, NameAllocator, quote_for_comment, quote_name};
 use rulec_base::message;
 use serde_json::{Map, Value as Json, json};
-
-/// Words that make a message urgent. They are written into the rules file, where the author may
-/// change them.
-const URGENT_WORDS: [&str; 9] =
-    ["urgent", "asap", "immediately", "emergency", "critical", "紧急", "马上", "立即", "尽快"];
 
 pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -> ReadResult<()> {
     document.header = "Routes of a message router, imported from its JSON.\n\
@@ -218,16 +214,4 @@ fn add_derived_values(facts: &ConditionFacts, document: &mut RulesDocument) {
         add_statement(comment, words, false);
         add_statement("", urgency, true);
     }
-}
-
-/// The rules statement that defines `message_length`, the length of the message.
-pub(super) const LENGTH_STATEMENT: &str = "let message_length = ctx.message_length ?? len(text)";
-
-/// Returns the two rules statements that define `urgency`. They take it from `ctx.urgency`, or else
-/// compute it from the words of the message text.
-pub(super) fn urgency_statements() -> [String; 2] {
-    let words: Vec<String> = URGENT_WORDS.iter().map(|word| quote_string(word)).collect();
-    let urgency = "let urgency = ctx.urgency\n  \
-                   ?? [\"normal\", \"high\"][min(count term in urgent_words: text contains term ignoring case, 1)]";
-    [format!("list urgent_words = {}", write::write_list(&words, 0)), urgency.to_owned()]
 }

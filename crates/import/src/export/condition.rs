@@ -2,7 +2,7 @@
 //! which the importer wrote conditions that rule syntax expresses differently.
 
 use super::{Written, constant, ignores_case, message_path, pattern, unknown_condition};
-use crate::routes::{LENGTH_STATEMENT, urgency_statements};
+use crate::derived::{LENGTH_STATEMENT, urgency_statements};
 use rulec::Rules;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::{Op, Quantity};

@@ -114,7 +114,7 @@ fn read_body(node: &PlanNode) -> Result<PlanNode, Message> {
 /// Reads a number of rounds. Rules accept any number without a fraction, such as `3.0`, so this
 /// function accepts them too.
 fn read_rounds(value: &Json) -> Option<u64> {
-    // The range excludes numbers that are too large or negative, for which the conversion saturates.
+    // The conversion of a number outside of this range saturates.
     let whole = |number: &f64| number.fract() == 0.0 && (0.0..u64::MAX as f64).contains(number);
     value.as_u64().or_else(|| value.as_f64().filter(whole).map(|number| number as u64))
 }
