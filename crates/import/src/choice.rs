@@ -159,7 +159,6 @@ fn read_choice(
         list.as_ref().unwrap_or(node).as_list(&message!("branches"))?
     };
     let spelling = Spelling::of_choice(branches.iter().map(|branch| branch.value));
-    spelling.keep(&mut kept);
     let mut findings = ConditionFindings::default();
     let mut ids = NameAllocator::default();
     let (mut body, mut parts, mut line) = (String::new(), Vec::new(), 1);
@@ -177,6 +176,7 @@ fn read_choice(
     if !skipped.is_empty() {
         kept.insert("choices".to_owned(), Json::Object(skipped));
     }
+    comments.extend(spelling.comment());
     comments.extend(document.kept_comment(&kept));
     let own_name = Some(choice.step.as_str()).filter(|name| !name.is_empty()).unwrap_or(CHOICE_NAME);
     let title = names.unique_name(own_name);

@@ -55,9 +55,6 @@ pub(super) struct ConditionFacts {
     pub(super) reads_urgency: bool,
     /// Remarks for the author about the condition that is being read.
     pub(super) remarks: Vec<Message>,
-    /// Whether a condition of the document that is being read became several conditions of the
-    /// rules.
-    pub(super) is_split: bool,
 }
 
 const COMPARISONS: &[(&str, &str)] =
@@ -72,6 +69,16 @@ impl ConditionFacts {
     /// access to the field must then declare a type.
     fn is_mixed(&self, field: &str) -> bool {
         self.uses.get(field).is_some_and(|types| types.len() > 1)
+    }
+
+    /// Records which fields have a declared type in `rule_text`, the condition of a rule. Only the
+    /// fields that a document compares with constants of several types have one.
+    pub(super) fn assume_types_of(&mut self, rule_text: &str) {
+        for (field, types) in &mut self.uses {
+            if rule_text.contains(&format!("{field} as ")) {
+                types.extend(["number", "string"]);
+            }
+        }
     }
 
     fn add_remark(&mut self, remark: Message) {
@@ -186,7 +193,6 @@ impl ConditionFacts {
         if parts.is_empty() {
             self.add_remark(message!("This condition asks for nothing and holds for every message."));
         }
-        self.is_split |= parts.len() > 1;
         Formula::Joined(JoinOperator::All, parts)
     }
 
@@ -258,11 +264,7 @@ impl ConditionFacts {
             };
             parts.push(Formula::Text(format!("(ctx.error_counts[{kind}] ?? 0) {op} {limit}")));
         }
-        let is_split = self.is_split;
-        let formula = self.all_of(parts);
-        // An export joins the type of an error with the counts of this type.
-        self.is_split = is_split || kind.is_none() && self.is_split;
-        Ok(formula)
+        Ok(self.all_of(parts))
     }
 
     fn read_permission(&mut self, object: &ObjectReader<'_>) -> ReadResult<Formula> {

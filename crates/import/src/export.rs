@@ -15,6 +15,8 @@ mod flows;
 mod pattern;
 mod routes;
 
+pub(super) use routes::written_conditions;
+
 use super::kept;
 use super::located::PathStep;
 use super::report::{ItemKind, ReportBuilder};

@@ -24,6 +24,18 @@ pub(super) fn document_comment(members: &Map<String, Json>, is_repaired: bool) -
     Some(comment(members, is_repaired)?.replacen(KEPT_MARK, &format!("{KEPT_MARK} {DOCUMENT_WORD}"), 1))
 }
 
+/// Returns the comment that keeps a fact about an element of the rules as a word, without the
+/// comment sign.
+pub(super) fn word_comment(word: &str) -> String {
+    format!("{KEPT_MARK} {word}")
+}
+
+/// True if a comment directly before an element of the rules is a [`word_comment`] with this word.
+/// `span` lies in the first line of the element.
+pub(super) fn has_word_before(sources: &SourceMap, span: Span, word: &str) -> bool {
+    comments_before(sources, span).into_iter().any(|line| kept_text(line).is_some_and(|text| text == word))
+}
+
 /// Removes the parts with a value that is no JSON from the kept member `key`. Returns false if
 /// nothing is left of the member.
 fn remove_unreadable(key: &str, value: &mut Json) -> bool {
@@ -105,16 +117,18 @@ pub(super) fn in_header(sources: &SourceMap) -> Map<String, Json> {
 fn members_of<'t>(comments: impl Iterator<Item = &'t str>, word: &str) -> Map<String, Json> {
     let mut members = Map::new();
     for line in comments {
-        // A comment with two signs is documentation, whose words come from the document.
-        let json = line
-            .trim_start()
-            .strip_prefix('#')
-            .and_then(|line| line.trim_start().strip_prefix(KEPT_MARK)?.trim_start().strip_prefix(word));
+        let json = kept_text(line).and_then(|text| text.strip_prefix(word));
         if let Some(Ok(Json::Object(more))) = json.map(serde_json::from_str) {
             members.extend(more);
         }
     }
     members
+}
+
+/// Returns what a comment line keeps: its text after the mark. `None` for any other comment.
+fn kept_text(line: &str) -> Option<&str> {
+    // A comment with two signs is documentation, whose words come from the document.
+    Some(line.trim_start().strip_prefix('#')?.trim_start().strip_prefix(KEPT_MARK)?.trim())
 }
 
 /// Adds the kept parts to a value, at any depth. A member that the value already has is not

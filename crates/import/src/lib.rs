@@ -26,6 +26,7 @@ mod choice;
 mod compare;
 mod condition;
 mod context;
+mod derived;
 mod document;
 mod executor;
 mod export;

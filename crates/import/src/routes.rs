@@ -2,18 +2,15 @@
 //! …]`, or an object with `routes` and optionally the `default` handler.
 
 use super::condition::ConditionFacts;
+use super::derived::{LENGTH_STATEMENT, urgency_statements};
 use super::document::{ImportedStatement, RulesDocument};
+use super::export::written_conditions;
 use super::handlers::UsedHandlers;
 use super::located::{JsonNode, ReadResult};
 use super::report::ItemKind;
-use super::write::{self, NameAllocator, quote_for_comment, quote_name, quote_string};
+use super::write::{self, NameAllocator, quote_for_comment, quote_name};
 use rulec_base::message;
-use serde_json::{Value as Json, json};
-
-/// Words that make a message urgent. They are written into the rules file, where the author may
-/// change them.
-const URGENT_WORDS: [&str; 9] =
-    ["urgent", "asap", "immediately", "emergency", "critical", "紧急", "马上", "立即", "尽快"];
+use serde_json::{Map, Value as Json, json};
 
 pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -> ReadResult<()> {
     document.header = "Routes of a message router, imported from its JSON.\n\
@@ -51,9 +48,16 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
     document.keep_skipped_in_header("routes", &routes);
     handlers.declare_all(default.as_deref(), document);
     add_derived_values(&facts, document);
-    for (item, route) in imported_routes {
-        let condition = facts.write_route_condition(&route.condition);
-        let ImportedRoute { head, target, comments, docs, .. } = route;
+    let conditions: Vec<String> =
+        imported_routes.iter().map(|(_, route)| facts.write_route_condition(&route.condition)).collect();
+    let mut written = export_conditions(&facts, &conditions).into_iter();
+    for ((item, route), condition) in imported_routes.into_iter().zip(conditions) {
+        let ImportedRoute { head, target, mut comments, docs, original, mut kept, .. } = route;
+        // What an export would write differently is kept as it was.
+        if written.next().flatten().as_ref() != Some(&original) {
+            kept.insert("condition".to_owned(), original);
+        }
+        comments.extend(document.kept_comment(&kept));
         let one_line = format!("{head} when {condition} -> {target}");
         let body = if one_line.chars().count() <= 80 && !condition.contains('\n') {
             one_line
@@ -77,9 +81,28 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
     Ok(())
 }
 
+/// Returns what an export writes for each of the conditions. An item is `None` if an export cannot
+/// write the condition.
+fn export_conditions(facts: &ConditionFacts, conditions: &[String]) -> Vec<Option<Json>> {
+    let mut statements = Vec::new();
+    if facts.reads_length {
+        statements.push(LENGTH_STATEMENT.to_owned());
+    }
+    if facts.reads_urgency {
+        statements.extend(urgency_statements());
+    }
+    let route = |(index, condition): (usize, &String)| format!("route r{index} when {condition} -> h");
+    statements.extend(conditions.iter().enumerate().map(route));
+    written_conditions(&statements.join("\n"))
+}
+
 struct ImportedRoute {
     head: String,
     condition: super::condition::Formula,
+    /// The condition in the document.
+    original: Json,
+    /// The members of the route that rules cannot express.
+    kept: Map<String, Json>,
     handler: String,
     target: String,
     comments: Vec<String>,
@@ -112,7 +135,6 @@ fn read_route(
         None => String::new(),
     };
     let condition_node = object.get_required("condition", &message!("a route"))?;
-    facts.is_split = false;
     let condition = facts.read_formula(&condition_node)?;
     let remarks = std::mem::take(&mut facts.remarks);
     comments.extend(remarks.iter().map(ToString::to_string));
@@ -123,17 +145,15 @@ fn read_route(
     if new_name != original {
         kept.insert("name".to_owned(), json!(original));
     }
-    if facts.is_split {
-        kept.insert("condition".to_owned(), condition_node.value.clone());
-    }
     if write::doc_text(&docs) != docs {
         kept.insert("description".to_owned(), Json::from(&*docs));
     }
-    comments.extend(document.kept_comment(&kept));
     let priority = if priority == 0 { String::new() } else { format!(" priority {priority}") };
     Ok(ImportedRoute {
         head: format!("route {}{priority}", quote_name(&new_name)),
         condition,
+        original: condition_node.value.clone(),
+        kept,
         target: format!("{handler}{metadata}"),
         handler,
         comments,
@@ -194,16 +214,4 @@ fn add_derived_values(facts: &ConditionFacts, document: &mut RulesDocument) {
         add_statement(comment, words, false);
         add_statement("", urgency, true);
     }
-}
-
-/// The rules statement that defines `message_length`, the length of the message.
-pub(super) const LENGTH_STATEMENT: &str = "let message_length = ctx.message_length ?? len(text)";
-
-/// Returns the two rules statements that define `urgency`. They take it from `ctx.urgency`, or else
-/// compute it from the words of the message text.
-pub(super) fn urgency_statements() -> [String; 2] {
-    let words: Vec<String> = URGENT_WORDS.iter().map(|word| quote_string(word)).collect();
-    let urgency = "let urgency = ctx.urgency\n  \
-                   ?? [\"normal\", \"high\"][min(count term in urgent_words: text contains term ignoring case, 1)]";
-    [format!("list urgent_words = {}", write::write_list(&words, 0)), urgency.to_owned()]
 }

@@ -3,8 +3,10 @@
 //! `GREATER_THAN`, `name` and `AND`. An import keeps the spelling of a choice, and an export writes
 //! it again.
 
+use super::kept;
 use super::operator::verb_in_capitals;
-use serde_json::{Map, Value as Json, json};
+use rulec::{SourceMap, Span};
+use serde_json::{Value as Json, json};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spelling {
@@ -12,8 +14,8 @@ pub(super) enum Spelling {
     Document,
 }
 
-/// The key under which a comment keeps the spelling of a choice, unless the module has the same.
-const KEY: &str = "spelling";
+/// The word with which a comment keeps the spelling of a choice, unless the module has the same. It
+/// is no member of the kept object, because the document may have members of any name.
 const CAPITALS: &str = "capitals";
 
 impl Spelling {
@@ -26,19 +28,16 @@ impl Spelling {
         }
     }
 
-    /// Removes the spelling from the kept members of a choice, and returns it.
-    pub(super) fn take(kept: &mut Map<String, Json>) -> Spelling {
-        match kept.remove(KEY) {
-            Some(Json::String(name)) if name == CAPITALS => Spelling::Document,
-            _ => Spelling::Module,
-        }
+    /// Returns the spelling of a choice, which a comment before the choice keeps. `span` is the
+    /// place of the choice's name.
+    pub(super) fn before(sources: &SourceMap, span: Span) -> Spelling {
+        if kept::has_word_before(sources, span, CAPITALS) { Spelling::Document } else { Spelling::Module }
     }
 
-    /// Adds the spelling to the kept members of a choice.
-    pub(super) fn keep(self, kept: &mut Map<String, Json>) {
-        if self == Spelling::Document {
-            kept.insert(KEY.to_owned(), json!(CAPITALS));
-        }
+    /// Returns the comment that keeps the spelling of a choice, without the comment sign. `None` if
+    /// the choice needs no comment.
+    pub(super) fn comment(self) -> Option<String> {
+        (self == Spelling::Document).then(|| kept::word_comment(CAPITALS))
     }
 
     /// Returns the logic of a branch for which one condition suffices, or all are needed.

@@ -239,7 +239,13 @@ pub struct Judges {
     /// writes) that the coordinator ran. Each validation adds these numbers to its context. `None`
     /// outside a coordinator.
     usage: Option<Arc<Usage>>,
+    /// Maximum number of rounds of one loop in a plan. Each validation adds the number to its
+    /// context. `None` if it is not set.
+    max_rounds: Option<u64>,
 }
+
+/// The field of the rules' input `context` with the maximum number of rounds of one loop.
+const MAX_ROUNDS_FIELD: &str = "max_loop_iterations";
 
 impl Judges {
     /// Creates a validator for each `payload` statement of the rules. The rules' inputs `context`
@@ -248,7 +254,7 @@ impl Judges {
     pub fn new(rules: &Rules) -> Judges {
         let kind_and_judge = |kind: &str| Some((kind.to_owned(), Judge::new(rules, kind).ok()?));
         let judges = Arc::new(kinds(rules).filter_map(kind_and_judge).collect());
-        Judges { rules: rules.clone(), judges, context: None, usage: None }
+        Judges { rules: rules.clone(), judges, context: None, usage: None, max_rounds: None }
     }
 
     /// Sets the value of the rules' input `context` for the judges (validators) of all payload
@@ -259,6 +265,23 @@ impl Judges {
     pub fn context(self, context: &Json) -> Result<Judges, JudgeError> {
         let judges = self.map_judges(|judge| judge.context(context.clone()))?;
         Ok(Judges { context: Some(Arc::new(context.clone())), ..judges })
+    }
+
+    /// Sets the maximum number of rounds of one loop in a plan (a workflow that a language model
+    /// writes). The rules read the number as `context.max_loop_iterations`. A smaller number in the
+    /// context, or of an earlier call, has precedence.
+    #[must_use]
+    pub fn loops(self, max_rounds: u64) -> Judges {
+        let max_rounds = self.max_rounds.map_or(max_rounds, |earlier| earlier.min(max_rounds));
+        Judges { max_rounds: Some(max_rounds), ..self }
+    }
+
+    /// Returns the maximum number of rounds of one loop in a plan: the number that the context
+    /// contains, or a smaller one that [`Judges::loops`] set. `None` if neither is set.
+    fn max_rounds(&self) -> Option<u64> {
+        let given = self.context.as_ref().and_then(|context| context[MAX_ROUNDS_FIELD].as_i64());
+        let given = given.map(|rounds| u64::try_from(rounds).unwrap_or(0));
+        given.into_iter().chain(self.max_rounds).min()
     }
 
     /// Returns the rules whose `payload` statements validate the payloads.
@@ -321,7 +344,7 @@ impl Judges {
     /// [`DecisionEvent::Rejected`].
     pub fn judge(&self, decision: Proposal) -> DecisionEvent {
         let judgement = Box::new(match self.get(&decision.kind) {
-            Some(judge) => self.with_current_usage(judge).judge(&decision.payload),
+            Some(judge) => self.with_own_context(judge).judge(&decision.payload),
             None => reject_unknown_kind(&self.rules, &decision.kind, &decision.payload),
         });
         if judgement.is_accepted() {
@@ -331,12 +354,22 @@ impl Judges {
         DecisionEvent::Rejected(Rejected { decision, judgement: Some(judgement), feedback, fallback })
     }
 
-    /// Returns `judge` with the current request counts and costs in its input `context`. Returns it
-    /// unchanged if nothing is counted, or if the rules do not declare these counts in `context`.
-    fn with_current_usage<'j>(&self, judge: &'j Judge) -> Cow<'j, Judge> {
-        let context = self.usage.as_ref().and_then(|usage| usage.add_to(self.context.as_deref()));
-        let with_usage = context.and_then(|context| judge.clone().context(context).ok());
-        with_usage.map_or(Cow::Borrowed(judge), Cow::Owned)
+    /// Returns `judge` with the current request counts and costs, and with the maximum number of
+    /// rounds of a loop, in its input `context`. Returns it unchanged if there are no such numbers,
+    /// or if the rules do not declare them in `context`.
+    fn with_own_context<'j>(&self, judge: &'j Judge) -> Cow<'j, Judge> {
+        let given = self.context.as_deref();
+        let counted = self.usage.as_ref().and_then(|usage| usage.add_to(given));
+        let rounds = self.max_rounds().filter(|_| self.max_rounds.is_some());
+        let context = match rounds {
+            None => counted,
+            Some(rounds) => {
+                let context = counted.or_else(|| given.cloned()).unwrap_or_else(|| Json::Object(Map::new()));
+                Some(with_field(context, MAX_ROUNDS_FIELD, rounds.min(i64::MAX as u64).into()))
+            }
+        };
+        let changed = context.and_then(|context| judge.clone().context(context).ok());
+        changed.map_or(Cow::Borrowed(judge), Cow::Owned)
     }
 
     /// Processes an event as a middleware of a bus. Validates a proposed decision, and stops it if
@@ -366,6 +399,14 @@ impl Judges {
             other => Flow::Pass(other),
         }
     }
+}
+
+/// Returns `object` with a field added or replaced. Returns any other value unchanged.
+fn with_field(mut object: Json, name: &str, value: Json) -> Json {
+    if let Json::Object(fields) = &mut object {
+        fields.insert(name.to_owned(), value);
+    }
+    object
 }
 
 impl DecisionEvent {

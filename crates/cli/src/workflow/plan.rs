@@ -148,7 +148,10 @@ fn build_judges(args: &RunArgs, term: &Term) -> Result<Judges, CliError> {
         let options = Json::Object(read_object(path)?);
         judges = judges.options(&options).map_err(|error| CliError::usage(error.to_message()))?;
     }
-    Ok(judges)
+    Ok(match args.plan.allowed.allow_loop {
+        Some(rounds) => judges.loops(rounds),
+        None => judges,
+    })
 }
 
 /// Validates the request to run the plan with the input `input`, by the rules of the payload kind

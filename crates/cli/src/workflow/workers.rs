@@ -39,7 +39,7 @@ pub struct Allowed {
     allow_condition: bool,
     /// Allow `LOOP` nodes, with at most this number of rounds each
     #[arg(long, value_name = "ROUNDS")]
-    allow_loop: Option<u64>,
+    pub allow_loop: Option<u64>,
 }
 
 /// Registers the allowed node types. `hosts` are the hosts that `HTTP` nodes may call; if there are

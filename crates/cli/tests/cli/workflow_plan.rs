@@ -131,8 +131,8 @@ fn wrong_configs_of_conditions_and_loops_are_refused() {
         ("LOOP", json!({"iterations": 2}), "`config.body`"),
         ("LOOP", json!({"iterations": 2, "body": {"type": "LOOP"}}), "cannot be repeated"),
         ("LOOP", json!({"iterations": 2, "body": {"type": "START", "x": 1}}), "is not a node"),
-        ("LOOP", json!({"items": "three", "body": body}), "nothing ends this loop"),
-        ("LOOP", json!({"items": 3, "body": body}), "nothing ends this loop"),
+        ("LOOP", json!({"items": "three", "body": body}), "what should end it"),
+        ("LOOP", json!({"items": 3, "body": body}), "what should end it"),
         ("LOOP", json!({"iterations": 50, "body": body}), "at most 10 are allowed"),
         ("LOOP", json!({"max_iterations": 50, "condition": "index >= 0", "body": body}), "after 10 rounds"),
     ] {
@@ -146,6 +146,16 @@ fn loops_end_by_their_condition_and_hand_on_the_last_result() {
     let config = json!({"max_iterations": 9, "condition": "last.index < 3", "body": {"type": "START"}});
     let ran = run(&chain(&[("a", "LOOP", config)]), &["--allow-loop", "10", "--format", "json"]).expect(0);
     assert_eq!(report(&ran)["outputs"]["a"]["rounds"], 4);
+    // The option is a bound, so the condition may be the only end that the plan names.
+    let config = json!({"condition": "last.index < 3", "body": {"type": "START"}});
+    let plan = chain(&[("a", "LOOP", config)]);
+    let ran = run(&plan, &["--allow-loop", "10", "--format", "json"]).expect(0);
+    assert_eq!(report(&ran)["outputs"]["a"]["rounds"], 4);
+    let folder = Folder::with("default -> h").file("plan.json", &plan);
+    let folder = folder.file("context.json", r#"{"workflows": {}, "max_loop_iterations": 2}"#);
+    let args = ["workflow", "run", "plan.json", "--allow-loop", "10", "--context", "context.json"];
+    let ran = folder.rulec(&args).expect(1);
+    assert!(ran.out.contains("after 2 rounds"), "{}", ran.out);
     let limited = json!({"iterations": 9, "body": {"type": "START"}});
     let args = ["--allow-loop", "10", "--step-limit", "5"];
     let ran = run(&chain(&[("a", "LOOP", limited)]), &args).expect(1);

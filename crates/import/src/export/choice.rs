@@ -58,7 +58,7 @@ fn write_choice(
     if table.to_user {
         json.insert("to_user".to_owned(), json!(true));
     }
-    let spelling = Spelling::take(&mut kept);
+    let spelling = table.span.map_or(Spelling::Module, |span| Spelling::before(rules.sources(), span));
     let steps = [steps, &[super::key("choices")]].concat();
     let mut branches = ItemList::new(steps.clone(), kept::take_list(&mut kept, "choices"));
     let mut ids = NameAllocator::default();

@@ -2,7 +2,7 @@
 //! which the importer wrote conditions that rule syntax expresses differently.
 
 use super::{Written, constant, ignores_case, message_path, pattern, unknown_condition};
-use crate::routes::{LENGTH_STATEMENT, urgency_statements};
+use crate::derived::{LENGTH_STATEMENT, urgency_statements};
 use rulec::Rules;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::{Op, Quantity};
@@ -254,7 +254,11 @@ fn write_text(op: Op, test: &Predicate, right: &Expr, ignores_case: bool) -> Opt
         (Op::Matches, Json::String(text), None) => {
             let pattern = pattern::to_python(text, ignores_case);
             Some(pattern.map(|pattern| {
-                json!({"type": "RegexCondition", "pattern": pattern, "case_sensitive": !ignores_case})
+                let mut condition = json!({"type": "RegexCondition", "pattern": pattern});
+                if ignores_case {
+                    condition["case_sensitive"] = json!(false);
+                }
+                condition
             }))
         }
         (Op::Contains, Json::String(_), None) | (Op::Contains, Json::Array(_), Some(Quantity::Any)) => {

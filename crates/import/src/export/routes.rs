@@ -67,6 +67,16 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
     document
 }
 
+/// Returns the condition of each route of the rules `text` in the JSON format, in the order of the
+/// text. An item is `None` if the format has no such condition. Empty if the text does not compile.
+pub(crate) fn written_conditions(text: &str) -> Vec<Option<Json>> {
+    let Ok(rules) = Rules::from_text(text) else { return Vec::new() };
+    let conditions = ConditionWriter::new(&rules);
+    let mut routes: Vec<&Rule> = rules.program().rules.iter().collect();
+    routes.sort_by_key(|rule| rule.span.start);
+    routes.into_iter().map(|rule| conditions.write(&rule.condition).ok()).collect()
+}
+
 fn write_route(
     rules: &Rules,
     conditions: &ConditionWriter<'_>,
@@ -102,8 +112,9 @@ fn write_route(
 fn is_condition(kept: &Json, rules: &Rules, rule: &Rule) -> bool {
     let mut facts = ConditionFacts::default();
     let Ok(formula) = facts.read_formula(&JsonNode::root(kept)) else { return false };
-    let text = facts.write_route_condition(&formula);
-    kept::has_same_tokens(&text, rules.sources().slice(rule.condition.span))
+    let rule_text = rules.sources().slice(rule.condition.span);
+    facts.assume_types_of(rule_text);
+    kept::has_same_tokens(&facts.write_route_condition(&formula), rule_text)
 }
 
 /// Returns the description for the documentation `docs` of a rule. The description `kept` by an

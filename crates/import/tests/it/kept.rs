@@ -145,6 +145,81 @@ fn a_choice_keeps_the_spelling_of_the_document() {
     assert_eq!(text.matches("# json:").collect::<Vec<_>>().len(), 2, "{text}");
 }
 
+/// Regression test: a single condition came back as another one of the same meaning.
+#[test]
+fn a_condition_of_a_route_is_written_as_it_was() {
+    let condition = |ty: &str, members: Json| {
+        let mut condition = members;
+        condition["type"] = json!(ty);
+        condition
+    };
+    let file = condition("TextCondition", json!({"contains": ["file"]}));
+    let vip = condition("ContextCondition", json!({"vip": true}));
+    let and = |parts: Json| condition("AndCondition", json!({"conditions": parts}));
+    let or = |parts: Json| condition("OrCondition", json!({"conditions": parts}));
+    let conditions = [
+        condition("ErrorCondition", json!({"last_error_type": "T"})),
+        and(json!([file])),
+        or(json!([vip])),
+        and(json!([file, and(json!([vip, file]))])),
+        or(json!([or(json!([vip, file])), file])),
+        condition("RegexCondition", json!({"pattern": "a+"})),
+        condition("RegexCondition", json!({"pattern": "a+", "case_sensitive": true})),
+        condition("ContextCondition", json!({"a": null})),
+        condition("ContextCondition", json!({})),
+        condition("PermissionCondition", json!({})),
+        condition("ErrorCondition", json!({})),
+        condition("NotCondition", json!({"condition": condition("NotCondition", json!({"condition": vip}))})),
+        condition("TextCondition", json!({"contains": "file"})),
+        condition("TextCondition", json!({"contains": ["file"], "case_sensitive": false})),
+        and(json!([])),
+        or(json!([])),
+        // The field is compared with values of two types, so the rules declare both.
+        condition("ContextCondition", json!({"mixed": "x", "other": 1})),
+        condition("ContextCondition", json!({"mixed": 7, "mixed__ne": 8})),
+        condition("ContextCondition", json!({"n__eq": 3})),
+        condition("ContextCondition", json!({"message_length__gt": 3, "urgency": "high"})),
+    ];
+    let routes = conditions.iter().enumerate().map(|(index, condition)| {
+        json!({"name": format!("r{index}"), "priority": 0, "condition": condition, "handler": "h"})
+    });
+    let document = json!({"routes": routes.collect::<Vec<Json>>()});
+    assert_same_again(System::Routes, &document);
+    for condition in &conditions {
+        let route = json!({"name": "r", "priority": 0, "condition": condition, "handler": "h"});
+        assert_same_again(System::Routes, &json!({"routes": [route]}));
+    }
+    // A condition that the author has changed is written as the rules say it.
+    let changed =
+        export_changed(System::Routes, &document, ("last_error_type == \"T\"", "last_error_type == \"U\""));
+    assert_eq!(
+        changed["routes"][0]["condition"],
+        json!({"type": "ContextCondition", "last_error_type": "U"})
+    );
+    // Only a condition that an export writes differently needs a comment.
+    let plain = json!({"routes": [{"name": "r", "priority": 0, "condition": file, "handler": "h"}]});
+    assert!(!assert_same_again(System::Routes, &plain).text.contains("# json:"));
+}
+
+/// Regression test: a member named `spelling` was lost, or changed how all names were written.
+#[test]
+fn a_choice_may_have_a_member_named_spelling() {
+    let condition = |operate: &str, ty: &str| json!({"id": "c1", "left": {"type": ty, "value": 1}, "operate": operate, "right": {"type": ty, "value": 2}});
+    for (operate, ty, logic) in [("GREATER_THAN", "NUMBER", "AND"), ("number_greater_than", "number", "and")]
+    {
+        let branches = json!([
+            {"branch_id": "a", "logic": logic, "conditions": [condition(operate, ty)], "is_default": false},
+            {"branch_id": "b", "logic": logic, "conditions": [], "is_default": true},
+        ]);
+        for spelling in [json!("capitals"), json!("module"), json!({"of": "names"}), json!(null)] {
+            assert_same_again(
+                System::Choice,
+                &json!({"name": "c", "spelling": spelling, "choices": branches}),
+            );
+        }
+    }
+}
+
 /// Regression test: one condition of the document came back as several.
 #[test]
 fn a_condition_of_several_parts_is_one_condition_again() {

@@ -194,6 +194,10 @@ impl CoordinatorBuilder {
     /// Allows `LOOP` nodes, each with at most this number of rounds. A loop runs the node in its
     /// config field `body` once per round. The rules validate that node like any other node of the
     /// plan, and its type must be registered.
+    ///
+    /// The rules read the number as `context.max_loop_iterations`, as [`Judges::loops`] describes.
+    /// If the context of the validators contains a smaller number, that number applies to runs,
+    /// too.
     pub fn loops(mut self, max_rounds: u64) -> Self {
         self.settings_mut().kinds.insert(LOOP_KIND.to_owned(), NodeWork::Loop { max_rounds });
         self
@@ -261,7 +265,9 @@ impl CoordinatorBuilder {
     }
 
     /// Builds the coordinator; its bus has no subscribers yet.
-    pub fn build(self) -> Coordinator {
+    pub fn build(mut self) -> Coordinator {
+        let judges = Judges::clone(&self.inner.judges.load());
+        self.inner.judges = ArcSwap::from_pointee(self.inner.run_settings.attach_to(judges));
         Coordinator { inner: Arc::new(self.inner) }
     }
 }
@@ -283,7 +289,6 @@ impl Coordinator {
             saving: None,
             on_attempt: None,
         };
-        let judges = Judges { usage: Some(run_settings.usage.clone()), ..judges };
         let inner = CoordinatorInner {
             bus: Bus::builder().build(),
             judges: ArcSwap::from_pointee(judges),
@@ -314,7 +319,7 @@ impl Coordinator {
     /// Replaces the payload validators, for example because their input `context` has changed. The
     /// coordinator's workflows are added to the `context` of the new validators.
     pub fn replace(&self, judges: Judges) {
-        let judges = Judges { usage: Some(self.inner.run_settings.usage.clone()), ..judges };
+        let judges = self.inner.run_settings.attach_to(judges);
         self.inner.judges.store(Arc::new(self.with_all_workflows(judges)));
     }
 

@@ -9,10 +9,10 @@ mod step;
 
 pub(super) use control::{CONDITION_KIND, LOOP_KIND};
 
-use super::NodeFailure;
 use super::placeholders::PlaceholderScope;
 use super::plan::{Plan, PlanError, PlanNode, RecoveryAction, RunProgress};
 use super::usage::Usage;
+use super::{Judges, NodeFailure};
 use crate::task::UserFunction;
 use crate::workflow::{Arrival, FirstValues, MergeStrategy, Node, ProcessError, Processor, Workflow};
 use rulec_base::diag::comma_list;
@@ -66,6 +66,32 @@ pub(super) struct RunSettings {
     pub saving: Option<SaveCallback>,
     /// Called after each attempt to run a node; `None` if the program set no callback.
     pub on_attempt: Option<AttemptCallback>,
+}
+
+impl RunSettings {
+    /// Returns `judges`, the payload validators, with the numbers that these settings add to their
+    /// input `context`: counts, costs, and the maximum number of rounds of a loop.
+    pub fn attach_to(&self, judges: Judges) -> Judges {
+        let judges = Judges { usage: Some(self.usage.clone()), ..judges };
+        match self.kinds.get(LOOP_KIND) {
+            Some(NodeWork::Loop { max_rounds }) => judges.loops(*max_rounds),
+            _ => judges,
+        }
+    }
+
+    /// Returns these settings with a maximum number of rounds of a loop that is at most
+    /// `max_rounds`.
+    pub fn with_rounds(self: &Arc<Self>, max_rounds: Option<u64>) -> Arc<Self> {
+        let mut settings = self.clone();
+        if let (Some(NodeWork::Loop { max_rounds: own }), Some(rounds)) =
+            (self.kinds.get(LOOP_KIND), max_rounds)
+            && rounds < *own
+        {
+            let work = NodeWork::Loop { max_rounds: rounds };
+            Arc::make_mut(&mut settings).kinds.insert(LOOP_KIND.to_owned(), work);
+        }
+        settings
+    }
 }
 
 /// A callback of the program that receives each finished attempt to run a node, for example to log
@@ -175,9 +201,20 @@ pub(super) struct RunState {
     deadline: Option<Instant>,
 }
 
-/// A function that is called when a node fails, and returns how to recover. `None` if there is no
-/// recovery, so that the run fails.
-pub(super) type RecoveryFn = UserFunction<NodeFailure, Option<RecoveryAction>>;
+/// A function that is called when a node fails, and returns how to recover.
+pub(super) type RecoveryFn = UserFunction<NodeFailure, RecoveryAnswer>;
+
+/// The answer to a request for a recovery decision (how to continue after a node's failure).
+pub(super) enum RecoveryAnswer {
+    /// The rules accepted this recovery.
+    Accepted(RecoveryAction),
+    /// The rules rejected the decision and its fallback, if there is one. Contains the feedback for
+    /// a language model. The rejection counts as another failure of the node.
+    Rejected(String),
+    /// There is no recovery, so the run fails.
+    None,
+}
+
 /// A function that validates a plan (a workflow that a language model writes) by the rules. Returns
 /// the plan with the rules' corrections. The error is feedback for the language model.
 pub(super) type PlanValidator = Arc<dyn Fn(&Plan) -> Result<Plan, String> + Send + Sync>;

@@ -2,7 +2,9 @@
 //! Such decisions create, run, change and resume a workflow.
 
 use super::coordinator::Coordinator;
-use super::execute::{LOOP_KIND, PlanRun, PlanValidator, RecoveryFn, RunReport, RunStatus, check_kinds};
+use super::execute::{
+    LOOP_KIND, PlanRun, PlanValidator, RecoveryAnswer, RecoveryFn, RunReport, RunStatus, check_kinds,
+};
 use super::plan::{Plan, PlanError, REPLAN_KIND, RecoveryAction, RunProgress};
 use super::{DecisionEvent, Handled, Judges, NodeFailure, Proposal, Validated};
 use crate::task;
@@ -169,15 +171,15 @@ impl Coordinator {
             coordinator.add_to_context(&id, plan.to_context("RUNNING"));
             Ok(plan)
         });
-        let report = run.run(&self.inner.run_settings, &self.recovery_fn(), &plan_validator).await;
+        let run_settings = self.inner.run_settings.with_rounds(self.judges().max_rounds());
+        let report = run.run(&run_settings, &self.recovery_fn(), &plan_validator).await;
         final_report.status = report.status.name();
         report
     }
 
     /// Returns a function that requests a recovery for a failed node. The function publishes the
     /// failure on the event bus, which leads to new decisions. If several recovery decisions are
-    /// accepted, the function returns the recovery of the last one. The function returns `None` if
-    /// no recovery decision is accepted.
+    /// accepted, the function returns the recovery of the last one.
     fn recovery_fn(&self) -> RecoveryFn {
         let coordinator = self.clone();
         task::box_function(
@@ -185,7 +187,7 @@ impl Coordinator {
                 let coordinator = coordinator.clone();
                 async move {
                     let handled = coordinator.publish(failure).await;
-                    Ok::<_, task::BoxError>(handled.into_iter().rev().find_map(accepted_recovery))
+                    Ok::<_, task::BoxError>(recovery_answer(&handled))
                 }
             },
             |answer| answer,
@@ -299,14 +301,31 @@ fn validate_plan(judges: &Judges, plan: &Plan) -> Result<Plan, String> {
     }
 }
 
-/// Returns the recovery action that an accepted decision requests after a node's failure. `None` if
-/// the event is no accepted decision, or if the decision requests no recovery.
-fn accepted_recovery(handled: Handled) -> Option<RecoveryAction> {
-    match handled.event? {
+/// Returns the recovery that the events after a node's failure lead to: the last accepted one, else
+/// the feedback of the last rejected decision. A failed recovery strategy is no rejected decision,
+/// because no payload was validated. The strategy is not called again then.
+fn recovery_answer(handled: &[Handled]) -> RecoveryAnswer {
+    let events = || handled.iter().rev().filter_map(|handled| handled.event.as_ref());
+    let accepted = events().find_map(|event| match event {
         DecisionEvent::Validated(validated) => {
             RecoveryAction::from_payload(&validated.decision.kind, validated.payload())
         }
         _ => None,
+    });
+    if let Some(recovery) = accepted {
+        return RecoveryAnswer::Accepted(recovery);
+    }
+    let rejected = || {
+        events().filter_map(|event| match event {
+            DecisionEvent::Rejected(rejected) => Some(rejected),
+            _ => None,
+        })
+    };
+    match rejected().next() {
+        Some(last) if rejected().all(|rejected| rejected.judgement.is_some()) => {
+            RecoveryAnswer::Rejected(last.feedback.clone())
+        }
+        _ => RecoveryAnswer::None,
     }
 }
 

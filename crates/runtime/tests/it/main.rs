@@ -8,6 +8,7 @@ mod library;
 mod live_router;
 mod payload_at_once;
 mod payload_events;
+mod payload_limits;
 mod payload_session;
 mod permissions;
 mod policies;

@@ -111,6 +111,14 @@ fn read_body(node: &PlanNode) -> Result<PlanNode, Message> {
     Ok(PlanNode { id: node.id.clone(), kind, config, input_mapping, ..PlanNode::default() })
 }
 
+/// Reads a number of rounds. Rules accept any number without a fraction, such as `3.0`, so this
+/// function accepts them too.
+fn read_rounds(value: &Json) -> Option<u64> {
+    // The conversion of a number outside of this range saturates.
+    let whole = |number: &f64| number.fract() == 0.0 && (0.0..u64::MAX as f64).contains(number);
+    value.as_u64().or_else(|| value.as_f64().filter(whole).map(|number| number as u64))
+}
+
 /// Evaluates a `CONDITION` node. Returns the fields of the input, and the field `result` with true
 /// or false. An error if the condition is missing or does not compile.
 pub(super) fn evaluate_condition(state: &RunState, node: &PlanNode, input: &Json) -> Result<Json, String> {
@@ -136,7 +144,8 @@ impl LoopSettings {
         let mut bound = items.as_ref().map(|items| items.len() as u64);
         for name in ROUND_FIELDS {
             let Some(value) = filled_config.get(name) else { continue };
-            let rounds = value.as_u64().ok_or_else(|| format!("`config.{name}` must be a whole number"))?;
+            let rounds =
+                read_rounds(value).ok_or_else(|| format!("`config.{name}` must be a whole number"))?;
             bound = Some(bound.map_or(rounds, |bound| bound.min(rounds)));
         }
         if bound.is_none() && condition.is_none() {

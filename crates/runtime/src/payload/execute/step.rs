@@ -4,8 +4,8 @@
 use super::super::plan::{PlanNode, RecoveryAction};
 use super::control::{LoopSettings, evaluate_condition, without_control_fields};
 use super::{
-    Attempt, EarlyEnd, NodeWork, PlanRun, PlanValidator, ProcessorFactory, RecoveryFn, RunSettings, RunState,
-    RunStatus, check_kinds, unknown_kind_error,
+    Attempt, EarlyEnd, NodeWork, PlanRun, PlanValidator, ProcessorFactory, RecoveryAnswer, RecoveryFn,
+    RunSettings, RunState, RunStatus, check_kinds, unknown_kind_error,
 };
 use crate::task;
 use crate::workflow::{BoxFuture, Call, ProcessResult, Processor, json_size};
@@ -67,7 +67,9 @@ impl PlanStep {
             {
                 return Ok(());
             }
-            pending_recovery = Some(self.request_recovery().await?);
+            while pending_recovery.is_none() {
+                pending_recovery = self.request_recovery().await?;
+            }
         }
     }
 
@@ -344,9 +346,10 @@ impl PlanStep {
         }
     }
 
-    /// Requests a recovery decision: how to continue after the node's failure. If no decision is
-    /// accepted, ends the run and returns the reason as an error.
-    async fn request_recovery(&self) -> Result<RecoveryAction, String> {
+    /// Requests a recovery decision: how to continue after the node's failure. If the rules reject
+    /// the decision, records another failure and returns `None`. If there is no decision, or no
+    /// more may be requested, ends the run and returns the reason as an error.
+    async fn request_recovery(&self) -> Result<Option<RecoveryAction>, String> {
         let _one_at_a_time = self.run.recovery_lock.lock().await;
         let failure = {
             let mut state = self.run.lock_state();
@@ -367,8 +370,12 @@ impl PlanStep {
             state.progress.node_failure(&self.run.id, &self.id)
         };
         match (self.recovery_fn)(failure).await {
-            Ok(Some(recovery)) => Ok(recovery),
-            _ => {
+            Ok(RecoveryAnswer::Accepted(recovery)) => Ok(Some(recovery)),
+            Ok(RecoveryAnswer::Rejected(feedback)) => {
+                self.run.lock_state().record_failure(&self.id, feedback);
+                Ok(None)
+            }
+            Ok(RecoveryAnswer::None) | Err(_) => {
                 let mut state = self.run.lock_state();
                 let reason = format!("`{}` failed: {}", self.id, self.last_failure(&state));
                 state.early_end.get_or_insert_with(|| EarlyEnd::Stopped(RunStatus::Failed, reason.clone()));
