@@ -271,7 +271,7 @@ pub struct Operand {
     pub elements: Option<Elements>,
     /// The positions, in the history, of the recorded messages from which the value was computed,
     /// such as the counted ones. At most a thousand; empty for other values. A masked value has
-    /// none, because they would show what it is.
+    /// none, because they would reveal it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recorded: Vec<usize>,
 }

@@ -43,7 +43,7 @@ impl<'a> TracedEvaluator<'a, '_> {
             _ => {
                 let mut operand =
                     self.observer.privacy.masked_operand(self.source_text(expr.span), value, expr);
-                // The elements and the messages of a masked value would show what it is.
+                // The elements and the messages of a masked value would reveal it.
                 if !operand.masked {
                     operand.elements = elements.filter(|_| !value.is_missing());
                     self.add_recorded_messages(expr, &mut operand);

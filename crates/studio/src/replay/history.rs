@@ -8,8 +8,8 @@ use crate::snapshot::ProjectSnapshot;
 use rulec_report::log;
 use serde_json::{Map, Value as Json};
 
-/// Maximum number of earlier messages of a request, and of those of a row that are read from the
-/// file again.
+/// Maximum number of earlier messages of a request. Of the session of a row, as many are read from
+/// the file again.
 pub(crate) const MAX_EARLIER: usize = 1000;
 
 /// Returns a hash of the key of a history. Different keys can have the same hash.

@@ -261,7 +261,7 @@ impl<'r> ReplayJob<'r> {
         });
     }
 
-    /// Decides a message with each version of the rules. The second result is that of the older
+    /// Decides a message with each version of the rules. The second result comes from the older
     /// version, if there is one. Refuses the line, and returns `None`, if the newer version cannot
     /// decide the message.
     fn decide(
