@@ -19,9 +19,10 @@ pub(super) fn session_fingerprint(key: &str) -> u32 {
 
 impl Replay {
     /// Returns the messages that were recorded before the message on a line, in the same session.
-    /// A payload's message has no decision. The oldest comes first. Their texts are masked, and they refer to their lines. A message of
-    /// another session is rarely included, because only hashes of the keys are compared. Also
-    /// returns the number of messages that were left out, because there are too many.
+    /// A payload's message has no decision. The oldest comes first. Their texts are masked, and
+    /// they refer to their lines. A message of another session is rarely included, because only
+    /// hashes of the keys are compared. Also returns the number of messages that were left out,
+    /// because there are too many.
     pub fn session_of_line(&self, line: u64) -> Answer<(Vec<EarlierMessage>, usize)> {
         let row = self.row_of_line(line)?;
         let Some(rules) = self.snapshot.analysis.rules.as_ref() else { return Ok((Vec::new(), 0)) };
