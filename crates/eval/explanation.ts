@@ -44,8 +44,8 @@ export type JsonValue = number | string | boolean | null | JsonValue[] | { [key:
  * A route whose `goto` was taken has a `table`: the search of the target table. An operand has a
  * `value`, or `missing`, or `masked` with `•••` as its value. `length` is the full length of a
  * truncated value. `recorded` lists the positions of the recorded messages from which a value was
- * computed, unless the value is masked. The `elements` of a quantifier have `shown` (each with `index`, `element` and
- * `when`), `more` and `skipped`.
+ * computed, unless the value is masked. The `elements` of a quantifier have `shown` (each with
+ * `index`, `element` and `when`), `more` and `skipped`.
  */
 export type Explanation = {
 /**
@@ -321,7 +321,7 @@ elements?: Elements,
 /**
  * The positions, in the history, of the recorded messages from which the value was computed,
  * such as the counted ones. At most a thousand; empty for other values. A masked value has
- * none, because they would show what it is.
+ * none, because they would reveal it.
  */
 recorded?: Array<number>, };
 
