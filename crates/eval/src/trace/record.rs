@@ -108,6 +108,10 @@ impl<'a> StepFrame<'a> {
     fn is_operand(&self) -> bool {
         matches!(self.step, Some(EvalStep::Operand(_)))
     }
+
+    pub(super) fn is_quantifier(&self) -> bool {
+        matches!(self.step, Some(EvalStep::Cond(Cond { kind: CondKind::Quantifier { .. }, .. })))
+    }
 }
 
 impl<'a, 's> TraceRecorder<'a, 's> {

@@ -12,9 +12,11 @@ const MAX_RECORDED: usize = 1000;
 
 impl<'a> TracedEvaluator<'a, '_> {
     /// Adds to an operand the positions of the recorded messages from which its value was computed.
-    /// `expr` is the operand's expression.
+    /// `expr` is the operand's expression. The history that a quantifier searches names none,
+    /// because the elements show which messages decided.
     pub(super) fn add_recorded_messages(&mut self, expr: &'a Expr, operand: &mut Operand) {
-        if self.program().history_slot().is_some() {
+        let is_searched = self.observer.frame.is_quantifier() && self.is_history(expr);
+        if self.program().history_slot().is_some() && !is_searched {
             self.collect_recorded(Part::Expr(expr), &mut operand.recorded);
             operand.recorded.sort_unstable();
             operand.recorded.dedup();

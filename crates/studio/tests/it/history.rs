@@ -127,6 +127,26 @@ default -> run
     assert_eq!(recorded, [json!([1, 2, 3]), json!([0, 1, 2, 3]), json!([0]), json!([1])], "{routes}");
 }
 
+#[test]
+fn of_the_history_that_a_quantifier_searches_only_the_elements_name_messages() {
+    let rules = r#"input { tool: string, now: datetime, ctx: { session: string } }
+history by ctx.session keep 24h
+route paid when any p in history within 1h: p.tool == "pay" -> a
+default -> run
+"#;
+    let open = Open::new(&[("paid.rules", rules)]);
+    let history = [(1, "search"), (2, "pay")]
+        .map(|(minute, tool)| earlier(&call(minute, tool), json!({"observed": true})));
+    let decided = decide(&open, &call(9, "search"), &history);
+    let when = &decided["explanation"]["trace"]["routes"][0]["when"];
+    assert_eq!(when["operands"][0]["text"], json!("history within 1h"), "{when}");
+    assert_eq!(when["operands"][0]["recorded"], json!(null), "{when}");
+    let shown = [0, 1].map(|index| &when["elements"]["shown"][index]);
+    let elements = shown.map(|each| (&each["element"]["recorded"], &each["when"]["result"]));
+    let expected = [(&json!([0]), &json!("false")), (&json!([1]), &json!("true"))];
+    assert_eq!(elements, expected, "{when}");
+}
+
 const SECRETS: &str = r#"input { tool: string, now: datetime, cents?: int, ctx: { session: string, user?: string @private } }
 history by ctx.session keep 24h at most 9
 route many when (count p in history within 1h: p.ctx.user == ctx.user) >= 9 -> a
