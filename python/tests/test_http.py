@@ -135,7 +135,7 @@ def test_one_query_finds_and_executes(server: Server, monkeypatch: pytest.Monkey
         assert (outcome.kind, outcome.flow) == ("refused", None) and "greet" in (outcome.error or "")
         server.picks = None
         outcome = await chat.query("zzz", context)
-        assert (outcome.kind, outcome.said, outcome.error) == ("no_flow", "how can I help?", None)
+        assert (outcome.kind, outcome.reply, outcome.error) == ("no_flow", "how can I help?", None)
         with pytest.raises(RulecError, match="no role"):
             await chat.query("zzz", context, history=[("robot", "hi")])
 

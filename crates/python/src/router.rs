@@ -20,7 +20,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyMapping;
 use pyo3_async_runtimes::TaskLocals;
 use pythonize::pythonize;
-use rulec_runtime::route::{self, Begun, HandlerError, Permissions};
+use rulec_runtime::route::{self, HandlerError, Permissions, StartedRoute};
 use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -222,14 +222,14 @@ async fn call_after(
 #[pyclass(frozen, module = "rulec")]
 pub struct Started {
     /// The state of the message in the router; `None` after the message has ended.
-    begun: Mutex<Option<Begun>>,
+    started: Mutex<Option<StartedRoute>>,
     handler: Py<PyAny>,
     request: Py<Request>,
 }
 
 impl Started {
-    fn end(&self) -> Option<Begun> {
-        self.begun.lock().unwrap_or_else(PoisonError::into_inner).take()
+    fn end(&self) -> Option<StartedRoute> {
+        self.started.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
@@ -389,12 +389,12 @@ impl Router {
         let (py, router) = (message.py(), self.router.clone());
         let permissions = permissions.map(|names| Permissions::from_iter(names.0));
         let message_json = Arc::new(object(&as_dict(message)?, &router.rules().decimal_paths())?);
-        let begun = without_gil(py, || {
-            let mut begun = router.begin(message_json.clone())?;
-            let own_call = begun.own_call(permissions.as_ref());
-            Some((begun, own_call))
+        let started = without_gil(py, || {
+            let mut started = router.begin_route(message_json.clone())?;
+            let own_call = started.own_call(permissions.as_ref());
+            Some((started, own_call))
         });
-        let Some((begun, own_call)) = begun else {
+        let Some((started, own_call)) = started else {
             return self.route_on_tokio(message, message_json, |message| async move {
                 match &permissions {
                     Some(permissions) => router.route_as(message, permissions).await,
@@ -402,8 +402,8 @@ impl Router {
                 }
             });
         };
-        if begun.request().is_none() {
-            let outcome = begun.finish(Ok(Json::Null));
+        if started.request().is_none() {
+            let outcome = started.finish(Ok(Json::Null));
             return Ok(Bound::new(py, Outcome::new(outcome, None, None))?.into_any());
         }
         let handler = own_call.and_then(|request| {
@@ -411,7 +411,7 @@ impl Router {
             Some((own.or(self.otherwise.as_ref())?, request))
         });
         let Some((handler, request)) = handler else {
-            return self.route_on_tokio(message, message_json, |_| begun.run(permissions));
+            return self.route_on_tokio(message, message_json, |_| started.run(permissions));
         };
         let shown = match Arc::ptr_eq(&message_json, &request.message) {
             true => message.clone().unbind(),
@@ -419,7 +419,7 @@ impl Router {
         };
         let request = Py::new(py, Request { message: shown, request })?;
         let handler = handler.clone_ref(py);
-        Ok(Bound::new(py, Started { begun: Mutex::new(Some(begun)), handler, request })?.into_any())
+        Ok(Bound::new(py, Started { started: Mutex::new(Some(started)), handler, request })?.into_any())
     }
 
     /// Warnings about the current rules.

@@ -147,9 +147,9 @@ impl FlowOutcome {
     /// The text that the model replied when it chose no flow. None if the model was not asked, or
     /// chose a flow.
     #[getter]
-    fn said(&self) -> Option<&str> {
+    fn reply(&self) -> Option<&str> {
         match &self.0.result {
-            FlowEnding::NoFlow { said } => said.as_deref(),
+            FlowEnding::NoFlow { reply } => reply.as_deref(),
             _ => None,
         }
     }

@@ -6,7 +6,6 @@
 //! fails. The rule set can be swapped while messages are in flight: each message finishes with the
 //! rules that decided it.
 
-mod begun;
 mod build;
 mod build_hooks;
 mod difference;
@@ -21,6 +20,7 @@ mod outcome;
 mod permission;
 mod policy;
 mod shadow;
+mod started_route;
 mod stats;
 mod warning;
 #[cfg(feature = "watch")]
@@ -28,7 +28,6 @@ mod watch;
 #[cfg(feature = "watch")]
 mod watched;
 
-pub use begun::Begun;
 pub use build::{Problem, RouterBuilder, RouterError};
 pub use difference::RoutePosition;
 pub use failures::TypedError;
@@ -41,6 +40,7 @@ pub use outcome::{Attempt, HandlerOutcome, Outcome};
 pub use permission::Permissions;
 pub use policy::{CircuitState, Policy};
 pub use shadow::{Differences, Generations, PairStats, ShadowStats, SwitchError};
+pub use started_route::StartedRoute;
 pub use stats::{Counts, HandlerStats, LATENCY_BOUNDS_US, Latencies, RouteStats, RouterStats};
 pub use warning::Warning;
 #[cfg(feature = "watch")]
@@ -262,7 +262,7 @@ impl Router {
             None => None,
         };
         let record = DecisionRecord { time, rules, decision, message: message.clone(), shadow_difference };
-        Begun::new(self, original, record, scope, start).run_as(permissions).await
+        StartedRoute::new(self, original, record, scope, start).run_as(permissions).await
     }
 
     /// Replaces the active rules. A message that is already decided finishes with the rules that

@@ -76,7 +76,7 @@ pub enum FlowEnding {
     NoFlow {
         /// The model's text if it called no tool, truncated after 2000 characters. `None` if no
         /// model was called.
-        said: Option<String>,
+        reply: Option<String>,
     },
 }
 

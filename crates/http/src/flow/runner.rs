@@ -138,12 +138,12 @@ impl FlowRunner {
     /// a model or without intent flows, the result is the error [`FlowEnding::NoFlow`].
     async fn ask_model(&self, text: &str, history: &[Turn<'_>]) -> SearchResult {
         let Some(model) = self.model.as_ref().filter(|_| !self.matcher.intents().is_empty()) else {
-            return Err(Box::new(FlowEnding::NoFlow { said: None }));
+            return Err(Box::new(FlowEnding::NoFlow { reply: None }));
         };
         let prompt = Prompt { system: &self.matcher.prompt(), history, user: text };
         match model.choose(&prompt, &self.matcher.tool()).await {
             Ok(pick) => self.check_pick(&pick.id, pick.ignored),
-            Err(ModelError::NoCall { text }) => Err(Box::new(FlowEnding::NoFlow { said: Some(text) })),
+            Err(ModelError::NoCall { text }) => Err(Box::new(FlowEnding::NoFlow { reply: Some(text) })),
             Err(ModelError::UnknownId { id }) => Err(Box::new(FlowEnding::Refused { id })),
             Err(error) => Err(Box::new(FlowEnding::ModelFailed(error))),
         }

@@ -200,7 +200,7 @@ fn where_the_classifier_abstains_the_model_is_asked() {
 fn what_nobody_finds_is_told_with_what_came_nearest() {
     let ran = handle_text(RunnerSetup::with_classifier(), "who wrote hamlet");
     assert_eq!(ran.outcome_summary(), (None, None, "no_flow"));
-    assert_eq!(ran.outcome.result, FlowEnding::NoFlow { said: None });
+    assert_eq!(ran.outcome.result, FlowEnding::NoFlow { reply: None });
     assert_eq!(ran.outcome.to_string(), "no flow is what the message wants");
     assert!(ran.executed.is_empty());
     let strict = Options { threshold: 1.0, ..Options::default() };
@@ -232,7 +232,7 @@ fn a_model_that_finds_nothing_or_fails_executes_nothing() {
         _ => false,
     };
     for (reply, expected) in [
-        (text_reply("which order?"), FlowEnding::NoFlow { said: Some(text("which order?")) }),
+        (text_reply("which order?"), FlowEnding::NoFlow { reply: Some(text("which order?")) }),
         (pick_reply("drop_tables"), FlowEnding::Refused { id: text("drop_tables") }),
         // The list of ids that the model may pick contains no keyword flow.
         (pick_reply("greeting"), FlowEnding::Refused { id: text("greeting") }),

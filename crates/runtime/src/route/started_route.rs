@@ -14,10 +14,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use time::OffsetDateTime;
 
-/// A message that is decided and whose handler has not run yet; see [`Router::begin`]. If this
+/// A message that is decided and whose handler has not run yet; see [`Router::begin_route`]. If this
 /// value is dropped, the decision is counted and logged as `cancelled`.
 #[must_use]
-pub struct Begun {
+pub struct StartedRoute {
     router: Router,
     decision: Arc<Decision>,
     message: Arc<Json>,
@@ -28,7 +28,7 @@ pub struct Begun {
     /// was not called.
     computed_permissions: Option<Permissions>,
     pending: PendingDecision,
-    /// Counts the call that the caller itself makes. `None` until [`Begun::own_call`] has returned
+    /// Counts the call that the caller itself makes. `None` until [`StartedRoute::own_call`] has returned
     /// its request.
     call: Option<CountedCall>,
 }
@@ -39,7 +39,7 @@ impl Router {
     ///
     /// Returns `None` if hooks, shadow rules or async host functions need tokio. Nothing is then
     /// counted or logged, and the caller uses [`Router::route`].
-    pub fn begin(&self, original: impl Into<Arc<Json>>) -> Option<Begun> {
+    pub fn begin_route(&self, original: impl Into<Arc<Json>>) -> Option<StartedRoute> {
         let original = original.into();
         if !self.shared.hooks.is_empty() || self.shared.shadow.load().is_some() {
             return None;
@@ -51,18 +51,18 @@ impl Router {
         let decided = rulec::decide_async(|| self.shared.decide(&rules, &message)).now_or_never()?;
         let decision = Arc::new(decided.ok()?);
         let record = DecisionRecord { time, rules, decision, message, shadow_difference: None };
-        Some(Begun::new(self, &original, record, scope, start))
+        Some(StartedRoute::new(self, &original, record, scope, start))
     }
 }
 
-impl Begun {
+impl StartedRoute {
     pub(super) fn new(
         router: &Router,
         original: &Arc<Json>,
         record: DecisionRecord,
         scope: String,
         start: Instant,
-    ) -> Begun {
+    ) -> StartedRoute {
         let (decision, message) = (record.decision.clone(), record.message.clone());
         let request = decision.target().map(|handler| Request {
             original: original.clone(),
@@ -79,19 +79,19 @@ impl Begun {
         let shared = router.shared.clone();
         let pending = PendingDecision { shared, record: Some(record), outcome, start };
         let (router, computed_permissions) = (router.clone(), None);
-        Begun { router, decision, message, request, scope, computed_permissions, pending, call: None }
+        StartedRoute { router, decision, message, request, scope, computed_permissions, pending, call: None }
     }
 
     /// Returns the request for the selected handler. `None` if no handler was selected;
-    /// [`Begun::finish`] then ignores its argument.
+    /// [`StartedRoute::finish`] then ignores its argument.
     pub fn request(&self) -> Option<&Request> {
         self.request.as_ref()
     }
 
     /// Returns the request for the selected handler if the caller may call the handler itself. The
     /// sender must have the required permissions, and the handler must have no
-    /// [`Policy`](super::Policy). The caller then ends the message with [`Begun::finish`]. If this
-    /// returns `None`, the caller must end the message with [`Begun::run`].
+    /// [`Policy`](super::Policy). The caller then ends the message with [`StartedRoute::finish`]. If this
+    /// returns `None`, the caller must end the message with [`StartedRoute::run`].
     pub fn own_call(&mut self, permissions: Option<&Permissions>) -> Option<Request> {
         let request = self.request.as_ref()?;
         let shared = &self.router.shared;
@@ -110,7 +110,7 @@ impl Begun {
     }
 
     /// Ends the message. `result` is the result of the handler, which the caller has called itself;
-    /// see [`Begun::own_call`].
+    /// see [`StartedRoute::own_call`].
     pub fn finish(mut self, result: Result<Json, HandlerError>) -> Outcome {
         let request = match self.take_request() {
             ControlFlow::Continue(request) => request,
