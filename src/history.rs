@@ -316,7 +316,8 @@ impl HistoryPlan {
             .with_gap(is_dropped.then_some(HistoryGap::Dropped))
     }
 
-    /// True if the decision at the time `now` could have read a message of the time `at`.
+    /// True if a decision at the time `now` would read a message of the time `at`, if that message
+    /// were still stored.
     fn reaches(&self, at: OffsetDateTime, now: Option<OffsetDateTime>) -> bool {
         let since = |age: Duration| now.and_then(|now| now.checked_sub(age));
         let windows_start = match self.reach {
@@ -366,7 +367,8 @@ impl HistoryPlan {
         element
     }
 
-    /// Returns the part of a message that is recorded: the fields that rules read from the history.
+    /// Returns the fields of a message that are recorded: the fields that rules read from the
+    /// history. Private texts are replaced by hashes.
     fn kept_part(&self, message: &Json, hash_key: HashKey) -> Map<String, Json> {
         let mut kept = Map::new();
         for path in &self.kept_fields {

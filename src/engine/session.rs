@@ -133,8 +133,8 @@ impl Session {
         self.rules.insert_message(store, message, None)
     }
 
-    /// Decides a message with its history, and records it. No other message with the same key is
-    /// recorded between the decision and the recording.
+    /// Decides a message with its history, and records the message. No other message with the same
+    /// key is recorded between the decision and the recording.
     ///
     /// # Errors
     /// The errors of [`Rules::record`](crate::Rules::record).
@@ -165,7 +165,7 @@ impl Session {
         &self.rules.decimal_paths
     }
 
-    /// Masks private keys in an error about the JSON text of a message; see
+    /// Masks the keys of `@private` dicts in an error about the JSON text of a message; see
     /// [`Rules::masked_error`](super::Rules::masked_error).
     #[must_use]
     pub fn masked_error(&self, error: JsonError) -> JsonError {

@@ -26,16 +26,17 @@ pub struct EventCache {
 #[derive(Default)]
 struct Shard {
     events: HashMap<String, KeyEvents>,
-    /// The order in which keys were used: all keys, and the keys whose events may be unpacked.
+    /// The uses of all keys.
     uses: UseQueue,
+    /// The uses of the keys whose events may be unpacked (not encoded as bytes).
     unpacked_uses: UseQueue,
     /// The number of messages in memory that are not packed (encoded as bytes).
     unpacked: usize,
     last_use: u64,
 }
 
-/// A queue of history keys with the number of their use, oldest use first. An entry is outdated if
-/// its key was used again later.
+/// A queue of uses of history keys, oldest first. Each entry has the key, and the sequence number
+/// of the use. An entry is outdated if its key was used again later.
 #[derive(Default)]
 struct UseQueue(VecDeque<(String, u64)>);
 

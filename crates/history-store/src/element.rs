@@ -34,8 +34,8 @@ pub struct Report {
 /// A point in time: seconds since 1970 (UTC), and the nanoseconds within that second.
 pub(crate) type Moment = (i64, u32);
 
-/// Returns the JSON text that a store keeps of a message. Reading numbers the messages again, so
-/// the text does not contain the position.
+/// Converts a message to the JSON text that a store saves. The text does not contain the position,
+/// because the messages are numbered again when they are read.
 pub(crate) fn stored_text(element: &Json) -> String {
     let mut element = element.clone();
     if let Json::Object(fields) = &mut element {

@@ -12,8 +12,8 @@ const FILE: &str = "hash.key";
 /// creates the file with a random key.
 ///
 /// # Errors
-/// If the file cannot be read or created, has another form, or is missing although the database has
-/// messages.
+/// If the file cannot be read or created, has another format, or is missing although the database
+/// has messages.
 pub(crate) fn read_or_create(folder: &Path, is_new: bool) -> Result<HashKey, StoreError> {
     let path = folder.join(FILE);
     let error = |error: std::io::Error| StoreError(format!("{}: {error}", path.display()));

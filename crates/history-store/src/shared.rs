@@ -3,7 +3,8 @@
 //! The state of a key has a version. A call reads the messages of the key, decides, and sends its
 //! changes with the version that it has read. A script at the server makes the changes only if the
 //! version is still the same (compare and set). Otherwise the call decides again with the messages
-//! as they are then. So no two processes both spend the rest of a budget.
+//! as they are then. So two processes cannot both spend the rest of a budget that rules count in
+//! the history.
 //!
 //! A connection can break between the request and its answer. The call then sends the same request
 //! again. The server remembers the writers of the last versions, so it recognizes a request that it
@@ -34,18 +35,18 @@ const FORMAT: &str = "1";
 const NAMES_KEY: &str = "rulec::histories";
 /// The number of versions whose writers the server remembers.
 const WRITERS: u64 = 64;
-/// How long a call decides again while other processes change the same key.
+/// Maximum time for which a call repeats its decision while other processes change the same key.
 const CONFLICT_TIME: Duration = Duration::from_secs(8);
 /// The longest pause before a call decides again.
 const MAX_PAUSE: Duration = Duration::from_millis(16);
-/// The number of characters before the JSON text of a stored message: its nanoseconds and its
-/// arrival number. They order the messages of the same second.
+/// The number of characters before the JSON text of a stored message. They are its nanoseconds and
+/// its arrival number, which order the messages of the same second.
 const PLACE_CHARS: usize = 25;
-/// The number of keys that one request lists.
+/// The number of keys that one `SCAN` request asks for.
 const LISTED_KEYS: usize = 1_000;
-/// The characters of a name that a key at the server contains as they are.
+/// The characters of a history's name that are written as `%XX` in the keys at the server.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_');
-/// The characters of a name that an address contains as `%XX`.
+/// The characters of a history's name that are written as `%XX` in an address.
 const ENCODED_IN_ADDRESS: &AsciiSet = &CONTROLS.add(b' ').add(b'#').add(b'%').add(b'@');
 
 /// A store that keeps the recorded messages of each key at a Redis server. Several processes can
@@ -57,7 +58,8 @@ pub struct SharedStore {
     scripts: Scripts,
     /// The beginning of the keys of this history at the server.
     prefix: String,
-    /// Differs from the text of each other store. It begins the names of writers.
+    /// A random text that no other store has. The name of each writer (a change that this store
+    /// sends) begins with it.
     instance: String,
     /// The number of changes that this store has sent.
     changes_sent: AtomicU64,
@@ -240,7 +242,7 @@ impl SharedStore {
         Ok(())
     }
 
-    /// Checks the form and time of each message.
+    /// Checks the format and the time of each message.
     ///
     /// # Errors
     /// If the messages cannot be read.
@@ -357,8 +359,8 @@ impl SharedStore {
         result.map_err(|StoreError(error)| StoreError(format!("{place}: the key {key}: {error}")))
     }
 
-    /// Makes the changes of a key whose state has the stamp `read`. Returns the new stamp. `None`
-    /// if another process has changed the key since.
+    /// Changes the messages of a key, if its state still has the stamp `read`. Returns the new
+    /// stamp. `None` if another process has changed the key since the stamp was read.
     ///
     /// # Errors
     /// If the server cannot be used. If its answer is missing, the changes may be made or not.
@@ -395,8 +397,8 @@ impl SharedStore {
         }
     }
 
-    /// Calls `attempt` until it returns a value. It returns `None` if another process has changed
-    /// the key in the meantime.
+    /// Calls `attempt` until it returns a value, for at most [`CONFLICT_TIME`]. `attempt` returns
+    /// `None` if another process has changed the key during the attempt.
     fn until_unchanged<T>(
         &self,
         key: &str,

@@ -14,7 +14,7 @@ use serde::de::{
 use std::cell::Cell;
 use std::fmt;
 
-/// The handler whose arguments are checked against a Rust type, and how strict the check is.
+/// A check that a Rust type accepts the arguments of a handler, and how strict the check is.
 #[derive(Clone, Copy)]
 pub(super) struct Arguments<'a> {
     pub handler: &'a str,

@@ -25,8 +25,8 @@ use std::time::Duration;
 /// Minimum number of pending edits at which a merge (a recompilation of all rules) starts in the
 /// background. It applies to small rule sets; see [`ROUTES_PER_EDIT`] for larger ones.
 const MIN_MERGE_EDITS: usize = 1024;
-/// In a large rule set, a merge (a recompilation of all rules) starts at one pending edit for this
-/// number of routes.
+/// Number of routes per pending edit at which a merge (a recompilation of all rules) of a large
+/// rule set starts. For example, 32,000 routes are merged after 2,000 edits.
 const ROUTES_PER_EDIT: usize = 16;
 
 impl LiveState {

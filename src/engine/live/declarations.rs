@@ -89,8 +89,8 @@ impl Declarations {
                 self.always_included.push(index);
                 None
             }
-            // These statements have no entry by name: a route that uses `request` depends on all of
-            // them.
+            // These statements are not in `indexes_by_name`: a route that uses `request` depends on
+            // all of them.
             StatementKind::Intent(_) | StatementKind::Entity(_) | StatementKind::Lexicon(_) => None,
             _ => return,
         };
@@ -124,8 +124,8 @@ impl Declarations {
         needed
     }
 
-    /// Returns the keyword and the name of a declaration of any kind that has this name; `None` if
-    /// there is none.
+    /// Returns the keyword and the name of the first declaration with the name `name`, whatever its
+    /// keyword is. `None` if there is no such declaration.
     pub fn head_named(&self, name: &str) -> Option<StatementHead<'_>> {
         let index = self.indexes_by_name.get(name)?.first()?;
         Some(StatementHead::new(&self.statements[*index as usize].statement.kind))
@@ -262,7 +262,7 @@ impl Declarations {
 
     /// Checks several inserted routes of one file together, so that they can be compiled into one
     /// segment (a group of routes compiled together). `known` describes the message fields that
-    /// other routes use, because all routes must use a field alike.
+    /// other routes use, because all routes must agree on the type of a field.
     pub fn check_inserted(
         &self,
         base: &Rules,
@@ -288,7 +288,7 @@ impl Declarations {
     }
 
     /// Compiles the single route `parsed` for a table (or for the top level). `known` describes the
-    /// message fields that other routes use, because all routes must use a field alike.
+    /// message fields that other routes use, because all routes must agree on the type of a field.
     pub fn compile_route(
         &self,
         compiler: &Compiler,
@@ -342,7 +342,8 @@ impl Declarations {
 type TableStatements<'t> = Vec<(Option<&'t str>, Statement)>;
 
 /// Returns the last statement inside a `table` statement; `None` if the table is empty. Returns any
-/// other statement unchanged. So it takes a route out of a table that was built only to check it.
+/// other statement unchanged. Used to take a route out of a table that was built only to check the
+/// route.
 fn innermost_statement(mut statement: Statement) -> Option<Statement> {
     match &mut statement.kind {
         StatementKind::Table { statements, .. } => statements.pop(),

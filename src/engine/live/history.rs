@@ -55,8 +55,8 @@ impl LiveRules {
         Ok(decide_in_snapshot(&snapshot, table, message, Some(past)))
     }
 
-    /// Decides a message by the top-level routes, with its history, and records it. No other
-    /// message with the same key is recorded between the decision and the recording.
+    /// Decides a message by the top-level routes, with its history, and records the message. No
+    /// other message with the same key is recorded between the decision and the recording.
     ///
     /// ```
     /// use rulec::history::MemoryStore;

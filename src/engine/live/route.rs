@@ -26,7 +26,7 @@ pub(super) struct Route {
     /// jump. The id is valid in the base (the rule set as last compiled in full).
     pub goto: Option<(TableId, Span)>,
     /// The undeclared message fields that the route reads, with the kinds of value that it accepts
-    /// in them. Routes for which these are equal share one allocation.
+    /// in them. Routes with equal uses share one allocation.
     pub uses: Arc<RouteUses>,
     pub parsed: ParsedStatement,
 }

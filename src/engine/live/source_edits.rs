@@ -237,8 +237,8 @@ fn format_statement(in_table: bool, text: &str) -> Cow<'_, str> {
 }
 
 /// Returns replacements in a source text that replace a statement by `text`, and remove its
-/// documentation comments. If `text` is `None`, the statement is removed too. `previous_end` is the
-/// end of the previous statement. With `in_table`, the new statement is indented for a table.
+/// documentation comments. If `text` is `None`, the statement is only removed. `previous_end` is
+/// the end of the previous statement. With `in_table`, the new statement is indented for a table.
 pub(super) fn replacement_splices(
     source: &str,
     previous_end: u32,
@@ -253,8 +253,8 @@ pub(super) fn replacement_splices(
     comments.map(|range| (range, String::new())).chain(std::iter::once((statement, text)))
 }
 
-/// Returns a replacement that inserts a statement at the byte offset `at`. This is the closing
-/// brace of a table (with `in_table`), or the end of a file.
+/// Returns a replacement that inserts a statement at the byte offset `at`. With `in_table`, this is
+/// the offset of a table's closing brace, otherwise the end of a file.
 pub(super) fn append_splice(at: usize, in_table: bool, text: &str) -> Splice {
     (at..at, format!("\n{}\n", format_statement(in_table, text)))
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// The maximum time to connect, to send a request, and to wait for its answer.
 const TIMEOUT: Duration = Duration::from_secs(2);
-/// How long a request is sent again after its connection has failed.
+/// Maximum time for which a request is sent again after its connection has failed.
 const RESEND_TIME: Duration = Duration::from_secs(4);
 /// The pause before a request is sent again. It doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
@@ -50,7 +50,8 @@ impl Server {
     }
 
     /// Sends a request that changes nothing. If an idle connection has failed in the meantime,
-    /// sends the request again over a new one. Waits for a server that starts.
+    /// sends the request again over a new one. While the server is starting, waits and sends the
+    /// request again.
     pub fn read<T>(&self, request: impl Fn(&mut Connection) -> RedisResult<T>) -> Result<T, StoreError> {
         let end = Instant::now() + RESEND_TIME;
         let mut pause = FIRST_PAUSE;
@@ -75,9 +76,9 @@ impl Server {
         }
     }
 
-    /// Sends a request that the server carries out at most once, however often it gets it. Sends it
-    /// again for some seconds if its connection fails. `request` gets whether an earlier attempt
-    /// may have reached the server.
+    /// Sends a request that the server carries out at most once, even if it receives the request
+    /// several times. If the connection fails, sends the request again for some seconds. The bool
+    /// that `request` receives is true if an earlier attempt may have reached the server.
     pub fn write<T>(&self, request: impl Fn(&mut Connection, bool) -> RedisResult<T>) -> Result<T, Failure> {
         let end = Instant::now() + RESEND_TIME;
         let mut was_sent = false;
@@ -144,7 +145,8 @@ impl Server {
         Ok(connection)
     }
 
-    /// Returns an error in words, with the address and a remedy.
+    /// Converts an error of the Redis library to a message with the address of the server and, if
+    /// one is known, a remedy.
     fn describe(&self, error: &RedisError) -> StoreError {
         let place = &self.place;
         StoreError(match error.code() {
