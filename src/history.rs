@@ -52,7 +52,7 @@ pub trait Store: Send + Sync {
 pub struct StoreError(pub String);
 
 impl StoreError {
-    pub(crate) fn without_work() -> StoreError {
+    pub(crate) fn work_not_called() -> StoreError {
         StoreError("the store did not call its work".to_owned())
     }
 
@@ -355,7 +355,7 @@ impl HistoryPlan {
         decision: Option<[Option<&str>; 2]>,
         events: &Events,
     ) -> Map<String, Json> {
-        let mut element = self.kept_part(message, events.timeline.hash_key());
+        let mut element = self.recorded_fields(message, events.timeline.hash_key());
         // The message may have an undeclared field with this name, which must not be taken for the
         // decision.
         element.remove(DECISION_FIELD);
@@ -369,7 +369,7 @@ impl HistoryPlan {
 
     /// Returns the fields of a message that are recorded: the fields that rules read from the
     /// history. Private texts are replaced by hashes.
-    fn kept_part(&self, message: &Json, hash_key: HashKey) -> Map<String, Json> {
+    fn recorded_fields(&self, message: &Json, hash_key: HashKey) -> Map<String, Json> {
         let mut kept = Map::new();
         for path in &self.kept_fields {
             if path.is_empty() {

@@ -220,7 +220,7 @@ pub(super) fn flow_section(prompts: &Prompts, tool: &str, flows: &[(&str, &str)]
         return String::new();
     }
     let values = [("tool", &*markdown_code(tool)), ("flows", &list_items(flows))];
-    end_line(PromptTemplate::FLOW_PROMPT.fill(prompts, &values))
+    ensure_final_newline(PromptTemplate::FLOW_PROMPT.fill(prompts, &values))
 }
 
 /// Returns the prompt of [`branch_prompt`], in the wording that the rules set. `branches` are pairs
@@ -232,7 +232,7 @@ pub(super) fn branch_section(prompts: &Prompts, question: &str, branches: &[(&st
         ("question", &collapse_white_space(question)),
         ("branches", &list_items(branches)),
     ];
-    end_line(PromptTemplate::CHOICE_PROMPT.fill(prompts, &values))
+    ensure_final_newline(PromptTemplate::CHOICE_PROMPT.fill(prompts, &values))
 }
 
 /// Returns the tool of [`PickTool::choose_branch`], with the descriptions that the rules set.
@@ -249,7 +249,7 @@ pub(super) fn reason_description(prompts: &Prompts, question: &str) -> String {
 }
 
 /// Appends a line break to a text that does not end with one.
-fn end_line(mut text: String) -> String {
+fn ensure_final_newline(mut text: String) -> String {
     if !text.ends_with('\n') {
         text.push('\n');
     }

@@ -123,7 +123,7 @@ impl<'r> Entry<'r> {
     pub fn decide_and_record(&self, store: &dyn Store, message: &Json) -> Result<Decision, RecordError> {
         let decide = |past: Past| Some(self.with_history(&past).decide(message));
         let decision = self.rules.set.decide_and_insert(store, message, decide)?;
-        decision.ok_or_else(|| StoreError::without_work().into())
+        decision.ok_or_else(|| StoreError::work_not_called().into())
     }
 
     /// Decides and records like [`Entry::decide_and_record`]. Also returns a copy of the history
@@ -146,7 +146,7 @@ impl<'r> Entry<'r> {
             Some(decision)
         };
         let decision = self.rules.set.decide_and_insert(store, message, decide)?;
-        Ok((decision.ok_or_else(StoreError::without_work)?, kept))
+        Ok((decision.ok_or_else(StoreError::work_not_called)?, kept))
     }
 
     /// Returns the names of all handlers that this entry can select, also through jumps.

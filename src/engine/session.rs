@@ -143,7 +143,7 @@ impl Session {
         let rules = Arc::clone(&self.rules);
         let decide = |past| Some(self.decide_over(past, message));
         let decision = rules.decide_and_insert(&*store, message, decide)?;
-        decision.ok_or_else(|| StoreError::without_work().into())
+        decision.ok_or_else(|| StoreError::work_not_called().into())
     }
 
     /// Decides a message, with `past` as the recorded messages that the rules read as `history`.

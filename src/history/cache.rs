@@ -42,7 +42,7 @@ struct UseQueue(VecDeque<(String, u64)>);
 
 /// The events (recorded messages) of a history key, in one of three states.
 #[derive(Default)]
-enum Kept {
+enum CachedEvents {
     /// The events are not in memory.
     #[default]
     Absent,
@@ -53,7 +53,7 @@ enum Kept {
 
 /// The events (recorded messages) of a history key. A call holds the lock while it decides, so that
 /// calls for the same key run one after another.
-type LockedEvents = Arc<Mutex<Kept>>;
+type LockedEvents = Arc<Mutex<CachedEvents>>;
 
 struct KeyEvents {
     events: LockedEvents,
@@ -120,39 +120,39 @@ impl EventCache {
 }
 
 fn with_events(
-    kept: &mut Kept,
+    kept: &mut CachedEvents,
     load: impl FnOnce() -> Result<Events, StoreError>,
     work: impl FnOnce(&mut Events) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     match kept {
-        Kept::Absent => *kept = Kept::Events(load()?),
-        Kept::Packed(bytes) => *kept = Kept::Events(unpack(bytes)),
-        Kept::Events(_) => {}
+        CachedEvents::Absent => *kept = CachedEvents::Events(load()?),
+        CachedEvents::Packed(bytes) => *kept = CachedEvents::Events(unpack(bytes)),
+        CachedEvents::Events(_) => {}
     }
     let result = match kept {
-        Kept::Events(events) => work(events),
-        Kept::Absent | Kept::Packed(_) => Ok(()),
+        CachedEvents::Events(events) => work(events),
+        CachedEvents::Absent | CachedEvents::Packed(_) => Ok(()),
     };
     if result.is_err() {
-        *kept = Kept::Absent;
+        *kept = CachedEvents::Absent;
     }
     result
 }
 
-impl Kept {
+impl CachedEvents {
     fn unpacked_count(&self) -> usize {
         match self {
-            Kept::Events(events) => events.elements().len(),
-            Kept::Absent | Kept::Packed(_) => 0,
+            CachedEvents::Events(events) => events.elements().len(),
+            CachedEvents::Absent | CachedEvents::Packed(_) => 0,
         }
     }
 
     /// True if the key has no events, so that removing it from memory loses nothing.
     fn is_empty(&self) -> bool {
         match self {
-            Kept::Absent => true,
-            Kept::Events(events) => events.elements().is_empty(),
-            Kept::Packed(_) => false,
+            CachedEvents::Absent => true,
+            CachedEvents::Events(events) => events.elements().is_empty(),
+            CachedEvents::Packed(_) => false,
         }
     }
 }
@@ -245,8 +245,8 @@ impl KeyEvents {
     /// Packs the events (encodes them as bytes). Must be called only while no call uses them.
     fn pack(&self) {
         let mut kept = lock(&self.events);
-        if let Kept::Events(events) = &*kept {
-            *kept = Kept::Packed(pack(events));
+        if let CachedEvents::Events(events) = &*kept {
+            *kept = CachedEvents::Packed(pack(events));
         }
     }
 }

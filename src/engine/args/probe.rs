@@ -16,14 +16,14 @@ use std::fmt;
 
 /// A check that a Rust type accepts the arguments of a handler, and how strict the check is.
 #[derive(Clone, Copy)]
-pub(super) struct Arguments<'a> {
+pub(super) struct ArgumentsCheck<'a> {
     pub handler: &'a str,
     /// Whether the Rust type must accept every kind of value (string, integer, …) of an argument's
     /// type. If false, one accepted kind is enough.
     pub strict: bool,
 }
 
-impl Arguments<'_> {
+impl ArgumentsCheck<'_> {
     /// Checks that the Rust type `T` accepts the arguments `given`, which are pairs of name and
     /// type. If the type's own code refuses a sample value, it might still accept the real value.
     /// That argument is then left out, and the others are checked again.

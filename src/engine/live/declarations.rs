@@ -3,7 +3,7 @@
 //! indirectly. Compaction compiles several inserted routes together, with the declarations that
 //! they mention. The *base* is the rule set as last compiled in full.
 
-use super::route::{ParsedStatement, Route, parse_error};
+use super::route::{ParsedStatement, Route, refused_statement_error};
 use super::segment::SequenceNumber;
 use super::statement_ref::StatementHead;
 use crate::engine::compile::{compile_rule_set, has_errors};
@@ -298,7 +298,7 @@ impl Declarations {
         known: KnownFields,
     ) -> Result<(Route, Rules), CompileError> {
         let ParsedStatement { ref text, file, .. } = parsed;
-        let refuse = |diagnostics| Err(parse_error(base.sources(), text, diagnostics));
+        let refuse = |diagnostics| Err(refused_statement_error(base.sources(), text, diagnostics));
         let check = |statement, needed: &[u32], known| {
             self.check_routes(vec![(table_name(base, table), statement)], file, needed, known)
         };
@@ -326,7 +326,7 @@ impl Declarations {
                 let Some(to) = base.program().table_named(&program.tables[inner.index()].name) else {
                     let message = message!("the table of the `goto` does not exist");
                     let errors = vec![Diagnostic::without_place(Code::UnknownTable, message)];
-                    return Err(parse_error(base.sources(), &parsed.text, errors));
+                    return Err(refused_statement_error(base.sources(), &parsed.text, errors));
                 };
                 Some((to, *span))
             }

@@ -82,9 +82,9 @@ impl LiveRules {
     pub fn decide_and_record(&self, store: &dyn Store, message: &Json) -> Result<Decision, RecordError> {
         let snapshot = self.shared.snapshot.load_full();
         let rules = &snapshot.base.rules;
-        let Ok(entry) = rules.entry(ROUTES_TABLE) else { return Err(StoreError::without_work().into()) };
+        let Ok(entry) = rules.entry(ROUTES_TABLE) else { return Err(StoreError::work_not_called().into()) };
         let decide = |past: Past| Some(decide_in_snapshot(&snapshot, entry.id(), message, Some(&past)));
         let decision = rules.rule_set().decide_and_insert(store, message, decide)?;
-        decision.ok_or_else(|| StoreError::without_work().into())
+        decision.ok_or_else(|| StoreError::work_not_called().into())
     }
 }

@@ -15,7 +15,7 @@ use super::base::{self, Base};
 use super::edit::{Action, Edit};
 use super::error::EditError;
 use super::goto_graph::GotoGraph;
-use super::route::{ParsedStatement, Route, parse_error};
+use super::route::{ParsedStatement, Route, refused_statement_error};
 use super::segment::Segment;
 use super::snapshot::Snapshot;
 use super::source_edits::RouteChanges;
@@ -313,7 +313,7 @@ impl Writer {
         {
             let error = Diagnostic::new(code, span, message)
                 .help(message!("jump directly to the last table, and never back"));
-            return Err(parse_error(base.sources(), &route.parsed.text, vec![error]));
+            return Err(refused_statement_error(base.sources(), &route.parsed.text, vec![error]));
         }
         Ok((route, rules))
     }
