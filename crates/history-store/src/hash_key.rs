@@ -6,7 +6,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-const FILE: &str = "hash.key";
+const HASH_KEY_FILE: &str = "hash.key";
 
 /// Reads the secret hash key from its file in `folder`. If the database is new and has no key yet,
 /// creates the file with a random key.
@@ -15,7 +15,7 @@ const FILE: &str = "hash.key";
 /// If the file cannot be read or created, has another format, or is missing although the database
 /// has messages.
 pub(crate) fn read_or_create(folder: &Path, is_new: bool) -> Result<HashKey, StoreError> {
-    let path = folder.join(FILE);
+    let path = folder.join(HASH_KEY_FILE);
     let error = |error: std::io::Error| StoreError(format!("{}: {error}", path.display()));
     match fs::read_to_string(&path) {
         Ok(text) => parse(text.trim()).ok_or_else(|| {

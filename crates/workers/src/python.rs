@@ -26,8 +26,8 @@ const FIELDS: [&str; 3] = ["code", "inputs", "timeout"];
 #[derive(Clone, Debug)]
 pub struct Python {
     program: PathBuf,
-    memory: u64,
-    output: u64,
+    max_memory_bytes: u64,
+    max_output_bytes: u64,
     environment: Vec<(String, String)>,
 }
 
@@ -39,19 +39,20 @@ impl Python {
     /// If there is no such program.
     pub fn new(program: impl AsRef<Path>) -> io::Result<Python> {
         let program = find_program(program.as_ref())?;
-        Ok(Python { program, memory: 1 << 30, output: 16 << 20, environment: Vec::new() })
+        let (max_memory_bytes, max_output_bytes) = (1 << 30, 16 << 20);
+        Ok(Python { program, max_memory_bytes, max_output_bytes, environment: Vec::new() })
     }
 
     /// Sets the maximum size of the address space of the Python process, in bytes. Default: 1 GiB.
     #[must_use]
     pub fn memory(self, bytes: u64) -> Python {
-        Python { memory: bytes, ..self }
+        Python { max_memory_bytes: bytes, ..self }
     }
 
     /// Sets the maximum size of the code's output, in bytes of JSON. Default: 16 MiB.
     #[must_use]
     pub fn output(self, bytes: u64) -> Python {
-        Python { output: bytes, ..self }
+        Python { max_output_bytes: bytes, ..self }
     }
 
     /// Sets an environment variable of the Python process. By default, the process has none.
@@ -157,19 +158,21 @@ impl Python {
         let folder = tempfile::tempdir()?;
         let mut errors = tempfile::tempfile()?;
         let mut running = RunningProcess { child: self.start(folder.path(), errors.try_clone()?)? };
-        let job = json!({"code": code, "inputs": inputs, "memory": self.memory});
+        let job = json!({"code": code, "inputs": inputs, "memory": self.max_memory_bytes});
         if let Some(mut stdin) = running.child.stdin.take() {
             // If the process ended early, its status and error output say why.
             let _ = stdin.write_all(job.to_string().as_bytes()).await;
         }
         let mut answer = Vec::new();
         if let Some(stdout) = running.child.stdout.take() {
-            stdout.take(self.output + 1).read_to_end(&mut answer).await?;
+            stdout.take(self.max_output_bytes + 1).read_to_end(&mut answer).await?;
         }
-        if answer.len() as u64 > self.output {
-            return Err(
-                format!("the output is larger than {} bytes of JSON; return less", self.output).into()
-            );
+        if answer.len() as u64 > self.max_output_bytes {
+            return Err(format!(
+                "the output is larger than {} bytes of JSON; return less",
+                self.max_output_bytes
+            )
+            .into());
         }
         // Ends the processes that the code left running. Without an answer, the process is about to
         // end by itself, and its status says why.

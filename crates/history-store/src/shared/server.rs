@@ -61,7 +61,7 @@ impl Server {
                 None => Err(io::Error::from(io::ErrorKind::NotConnected).into()),
             };
             let result = match result {
-                Err(error) if is_lost(&error) => {
+                Err(error) if is_connection_lost(&error) => {
                     self.connect().and_then(|connection| self.send(connection, &request))
                 }
                 result => result,
@@ -93,11 +93,11 @@ impl Server {
                     let result = self.send(connection, &|connection: &mut _| request(connection, was_sent));
                     match result {
                         Ok(answer) => return Ok(answer),
-                        Err(error) if !is_lost(&error) && !is_starting(&error) && !was_sent => {
+                        Err(error) if !is_connection_lost(&error) && !is_starting(&error) && !was_sent => {
                             return Err(Failure::NotDone(self.describe(&error)));
                         }
                         Err(error) => {
-                            was_sent |= is_lost(&error);
+                            was_sent |= is_connection_lost(&error);
                             error
                         }
                     }
@@ -121,11 +121,11 @@ impl Server {
         request: &impl Fn(&mut Connection) -> RedisResult<T>,
     ) -> RedisResult<T> {
         let result = request(&mut connection);
-        if result.as_ref().is_err_and(is_lost) {
+        if result.as_ref().is_err_and(is_connection_lost) {
             // The idle connections were probably lost for the same reason.
             self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
         }
-        if result.as_ref().err().is_none_or(|error| !is_lost(error)) && connection.is_open() {
+        if result.as_ref().err().is_none_or(|error| !is_connection_lost(error)) && connection.is_open() {
             let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
             if idle.len() < MAX_IDLE {
                 idle.push(connection);
@@ -183,7 +183,7 @@ impl Server {
 }
 
 /// True if a request has failed with its connection, so that the server may have carried it out.
-fn is_lost(error: &RedisError) -> bool {
+fn is_connection_lost(error: &RedisError) -> bool {
     error.is_io_error() || error.kind() == ErrorKind::Parse
 }
 
