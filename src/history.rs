@@ -120,8 +120,8 @@ pub struct Events {
 /// The changes that the work of [`Store::with_key`] made to the messages of a history key.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
-    /// The inserted messages. Each belongs at its time `at`, after other messages with the same
-    /// time.
+    /// The inserted messages. Each was inserted in the order of its time `at`, after other messages
+    /// with the same time.
     pub inserted: Vec<Json>,
     /// How many of the oldest messages were removed after the insertions.
     pub removed: usize,
@@ -160,14 +160,14 @@ impl Events {
         self.timeline.elements()
     }
 
-    /// Returns the time of the newest message that the bound `at most` has removed, as RFC 3339
-    /// text. `None` if it has removed none.
+    /// Returns the time of the newest message that was removed early, for example by the bound
+    /// `at most`, as RFC 3339 text. `None` if no message was removed early.
     pub fn dropped(&self) -> Option<String> {
         self.timeline.dropped().map(format_datetime)
     }
 
     /// Sets a text that a shared store keeps with the events, for example their version at a
-    /// server. The text has no meaning here.
+    /// server. This crate does not interpret the text.
     pub fn set_stamp(&mut self, stamp: &str) {
         self.stamp = Some(stamp.into());
     }
@@ -184,8 +184,8 @@ impl Events {
         self.changes.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Inserts a message in the order of time. Then removes the messages that are too old, or too
-    /// many for `at most`.
+    /// Inserts a message in the order of time. Then removes the messages that are too old, and the
+    /// oldest messages above the bound `at most`.
     pub(crate) fn insert(&mut self, at: OffsetDateTime, element: Map<String, Json>, plan: &HistoryPlan) {
         if Arc::get_mut(&mut self.timeline).is_none() {
             // A decision still reads the old timeline, and may store results for its positions in

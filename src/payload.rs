@@ -210,8 +210,8 @@ impl Judge {
         self.set_checked_input(name, value)
     }
 
-    /// Sets the values of the inputs that the rules declare from the fields of a message. Ignores
-    /// the other fields. If the rules declare no inputs, sets all fields.
+    /// Sets each input that the rules declare to the message field with the same name. Ignores the
+    /// other fields. If the rules have no `input` declaration, sets all fields.
     ///
     /// # Errors
     /// If a value is not of the declared type.

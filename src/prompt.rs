@@ -262,13 +262,13 @@ pub fn flow_executor_tool(ids: &[&str]) -> Value {
     PickTool::flow_executor(ids.iter().copied()).to_json()
 }
 
-/// Formats a list of a prompt, one line for each pair of id and meaning.
+/// Formats a list for a prompt, with one line for each pair of id and meaning.
 fn list_items(items: &[(&str, &str)]) -> String {
     let lines: Vec<String> = items.iter().map(|(id, meaning)| list_item(id, meaning)).collect();
     lines.join("\n")
 }
 
-/// Formats a list item of a prompt: the id as Markdown code, then its meaning.
+/// Formats one line of a list for a prompt: the id as Markdown code, then its meaning.
 fn list_item(id: &str, meaning: &str) -> String {
     let meaning = collapse_white_space(meaning).replace('`', "'");
     let colon = if meaning.is_empty() { "" } else { ": " };

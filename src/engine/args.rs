@@ -33,8 +33,8 @@ impl ArgsError {
 struct HandlerArgument<'r> {
     name: &'r Arc<str>,
     ty: &'r Ty,
-    /// Whether the argument is left out of a handler call if it has no value. If false, such an
-    /// argument is null.
+    /// Whether the argument is left out of a handler call if it has no value. If false, it is
+    /// passed as null.
     optional: bool,
 }
 

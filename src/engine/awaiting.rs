@@ -183,9 +183,9 @@ where
     })
 }
 
-/// Returns the result of a call. A call that is recorded but not yet awaited has the result null.
-/// `None` for a call that is not recorded; the caller must then make the call. Outside
-/// [`decide_async`], the result is an error.
+/// Returns the known result of a call. A call that is recorded but not yet awaited has the result
+/// null. Outside [`decide_async`], and after the last round, the result is an error. `None` if the
+/// call is not recorded yet; the caller must then make it.
 fn known_result(key: &CallKey) -> Option<CallResult> {
     CALLS.with_borrow(|calls| match calls {
         None => Some(Err("it is async; decide inside `rulec::decide_async`".to_owned())),

@@ -147,7 +147,7 @@ impl CachedEvents {
         }
     }
 
-    /// True if the key has no events, so that removing it from memory loses nothing.
+    /// True if no events of the key are in memory, so that removing the key loses nothing.
     fn is_empty(&self) -> bool {
         match self {
             CachedEvents::Absent => true,

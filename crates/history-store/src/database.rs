@@ -343,7 +343,7 @@ mod tests {
     fn database() -> (tempfile::TempDir, Database) {
         let folder = tempfile::tempdir().expect("a folder");
         let database = Database::open(folder.path()).expect("it opens");
-        // SQLite undoes the whole transaction, as it may if the disk is full.
+        // The first trigger makes SQLite undo the whole transaction, as a full disk may do.
         let triggers = "CREATE TRIGGER full BEFORE INSERT ON event WHEN new.key = 'full' \
              BEGIN SELECT RAISE(ROLLBACK, 'the disk is full'); END; \
              CREATE TRIGGER bad BEFORE DELETE ON event WHEN old.key = 'bad' \
@@ -359,7 +359,7 @@ mod tests {
         assert_eq!(record(&mut database, "first"), Ok(()));
         let StoreError(error) = record(&mut database, "full").expect_err("it fails");
         assert!(error.contains("the disk is full"), "{error}");
-        // What follows is not run, and would be kept at once otherwise.
+        // Without a transaction, SQLite would commit this record at once, so it must not run.
         assert!(record(&mut database, "last").is_err());
         let StoreError(error) = database.commit().expect_err("it fails");
         assert!(error.contains("the disk is full"), "{error}");

@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 
 /// Maximum number of keys whose messages are cached in memory.
 const MAX_CACHED_KEYS: usize = 100_000;
-/// The version of the format at the server.
+/// The version of the format in which a history is stored at the server.
 const FORMAT: &str = "1";
 /// The key of the set with the names of all histories at the server.
 const NAMES_KEY: &str = "rulec::histories";
@@ -56,7 +56,7 @@ pub struct SharedStore {
     hash_key: HashKey,
     server: Server,
     scripts: Scripts,
-    /// The beginning of the keys of this history at the server.
+    /// The text with which all Redis keys of this history begin.
     prefix: String,
     /// A random text that no other store has. The name of each writer (a change that this store
     /// sends) begins with it.
@@ -82,7 +82,7 @@ impl Scripts {
 /// The messages of a key as the server has them.
 struct Loaded {
     events: Events,
-    /// The version of the state, and its writer.
+    /// The version of the key's state, and the name of the writer of this version.
     stamp: String,
 }
 
@@ -182,7 +182,8 @@ impl SharedStore {
         }
     }
 
-    /// Reads the key of the hashes. If the history does not exist, creates it if `creates` is true.
+    /// Reads the settings of the history: its format, and the secret key of its hashes. If the
+    /// history does not exist, creates it if `creates` is true, otherwise returns an error.
     fn read_settings(&mut self, name: &str, creates: bool) -> Result<(), StoreError> {
         let settings_key = self.prefix.trim_end_matches(':').to_owned();
         let place = self.server.place().to_owned();
@@ -363,7 +364,8 @@ impl SharedStore {
     /// stamp. `None` if another process has changed the key since the stamp was read.
     ///
     /// # Errors
-    /// If the server cannot be used. If its answer is missing, the changes may be made or not.
+    /// If the server cannot be used. If the server does not answer, it is unknown whether the
+    /// changes were made.
     fn commit(
         &self,
         key: &str,

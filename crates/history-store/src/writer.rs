@@ -83,7 +83,7 @@ impl Writer {
     /// Queues `work` for a transaction, and returns without waiting for it.
     ///
     /// # Errors
-    /// If an earlier `work` of this method has failed.
+    /// If the `work` of an earlier call of this method has failed.
     pub fn send(
         &self,
         work: impl FnOnce(&mut Database) -> Result<(), StoreError> + Send + 'static,

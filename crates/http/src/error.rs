@@ -49,7 +49,7 @@ impl fmt::Display for CallLabel {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.to_message())]
 pub struct HttpError {
-    // Boxed, so that results stay small.
+    // Boxed, so that a `Result` with this error stays small.
     details: Box<ErrorDetails>,
 }
 
@@ -114,7 +114,8 @@ pub enum HttpFailure {
         /// The refused host, as `host` or `host:port`.
         host: String,
     },
-    /// The URL is not an absolute http or https URL, or contains a user name. No request was sent.
+    /// The URL is not an absolute http or https URL, or contains a user name or password. No
+    /// request was sent.
     BadUrl {
         /// Why the text is not a URL that may be called.
         why: Message,

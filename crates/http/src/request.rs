@@ -98,8 +98,8 @@ impl Request {
         self
     }
 
-    /// Asks for the response's body as [`Body::Text`], also if it is JSON. Otherwise, JSON that is
-    /// nested more than 128 deep is not parsed.
+    /// Returns the response's body as [`Body::Text`] without parsing it, even if it is JSON. Needed
+    /// for JSON that is nested more than 128 levels deep, which the client cannot parse.
     #[must_use]
     pub fn as_text(mut self) -> Request {
         self.wants_text = true;

@@ -15,7 +15,7 @@ use tokio::process::{Child, Command};
 /// limits, and then runs the code.
 const SCRIPT: &str = include_str!("python.py");
 
-/// Maximum number of bytes of a process's error output that a failure quotes.
+/// Maximum number of bytes of a process's error output that an error message quotes.
 const QUOTED_BYTES: u64 = 2000;
 
 /// The config fields that a `PYTHON` node may have. The engine that runs the plan enforces
@@ -78,7 +78,7 @@ fn find_program(name: &Path) -> io::Result<PathBuf> {
 
 /// Returns the factory of `PYTHON` nodes, for `CoordinatorBuilder::node_kind`.
 ///
-/// The code is the body of a function. Its variables are the fields of the node's input and of
+/// `config.code` is the body of a function. Its variables are the fields of the node's input and of
 /// `config.inputs`; `inputs` holds all of them. The output is the value that the code returns.
 /// Without a `return`, it is the value of the variable `result`. A value that is not an object
 /// becomes the field `result` of the output.

@@ -266,8 +266,8 @@ impl<'de> Deserializer<'de> for TypeProbe<'_> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProbeError> {
         match self.ty.kinds.iter().next() {
-            // The type is unknown, and the sample string is only a guess. So a refusal of the
-            // string is no result.
+            // The type is unknown, and the sample string is only a guess. So if the Rust type
+            // refuses the string, the check has no result.
             _ if self.ty.kinds == KindSet::ALL => {
                 visitor.visit_str(self.sample_text()).map_err(|_: ProbeError| ProbeError::Undecided)
             }
@@ -342,7 +342,8 @@ impl<'de> Deserializer<'de> for TypeProbe<'_> {
     ) -> Result<V::Value, ProbeError> {
         self.expect(TEXTS.union(KindSet::DICT), format_args!("a variant of {name}"))?;
         let first = variants.first().ok_or(ProbeError::Undecided)?;
-        // The names of the variants that occur are unknown.
+        // It is unknown which variant the argument will name, so a refusal of this one is no
+        // result.
         visitor.visit_enum(FirstVariant(first)).map_err(|_: ProbeError| ProbeError::Undecided)
     }
 

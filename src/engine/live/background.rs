@@ -150,7 +150,7 @@ fn new_segment(base: &Rules, rules: Rules, routes: Vec<(Arc<Route>, SequenceNumb
 }
 
 /// Drops `old`, after waiting up to 100 ms until no decision uses it. So this thread frees the
-/// memory. Otherwise the last decision that uses `old` would do this, which would make it slow.
+/// memory. Otherwise the last decision that uses `old` would free it, and would become slow.
 pub(super) fn drop_when_unshared<T>(old: Arc<T>) {
     #[cfg(test)]
     SOLE_OWNER_DROPS.set(SOLE_OWNER_DROPS.get() + usize::from(Arc::strong_count(&old) == 1));

@@ -39,8 +39,8 @@ impl LiveRules {
         self.rules().observe(store, message)
     }
 
-    /// Decides a message by an entry (table, choice, router or flow set). `entry` is its name, and
-    /// `past` are the recorded messages that it can read as `history`.
+    /// Decides a message by an entry (table, choice, router or flow set). `entry` is the name of
+    /// the entry, and `past` are the recorded messages that its rules can read as `history`.
     ///
     /// # Errors
     /// If there is no such entry.

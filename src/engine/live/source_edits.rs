@@ -75,8 +75,8 @@ pub(super) struct EditPoints {
 }
 
 impl EditPoints {
-    /// Collects the offsets and spans from files without errors. Routes and tables have the same
-    /// ids as in the checker.
+    /// Collects the offsets and spans from files without errors. The ids of routes and tables, by
+    /// which the results are indexed, are the ids that the checker assigns.
     pub fn new(units: &[ParsedFile]) -> EditPoints {
         let mut points = EditPoints {
             previous_ends: Vec::new(),
@@ -193,9 +193,9 @@ impl Loader for StoredFiles {
     }
 }
 
-/// Returns the comment lines before a statement that belong to the statement: `##` documentation
-/// and `# rulec:` comments. `previous_end` is the end of the previous statement; `start` is the
-/// first byte of this statement.
+/// Returns the byte ranges of the comment lines that lie before a statement and belong to it: `##`
+/// documentation and `# rulec:` comments. `previous_end` is the end of the previous statement;
+/// `start` is the first byte of this statement.
 fn comments_before(text: &str, previous_end: usize, start: usize) -> impl Iterator<Item = Range<usize>> {
     let gap = text.get(previous_end..start).unwrap_or("");
     let mut offset = previous_end;

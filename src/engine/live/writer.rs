@@ -42,8 +42,8 @@ pub(super) struct Writer {
     constraints: Constraints,
     revision: Revision,
     background: Background,
-    /// The edits of routes since a recompilation of all rules began. They will be applied to its
-    /// result. `None` if no recompilation runs.
+    /// The edits of routes since a recompilation of all rules began. These edits will be applied to
+    /// the recompiled rules. `None` if no recompilation runs.
     edit_log: Option<Vec<Edit>>,
 }
 

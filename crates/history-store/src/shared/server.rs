@@ -114,7 +114,8 @@ impl Server {
         }
     }
 
-    /// Sends a request over a connection, and keeps the connection unless it has failed.
+    /// Sends a request over a connection. Keeps the connection open for later requests, unless it
+    /// has failed.
     fn send<T>(
         &self,
         mut connection: Connection,
