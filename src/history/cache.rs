@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The number of shards of a cache, each with its own lock. Calls for keys in different shards do
 /// not wait for each other.
-const SHARDS: usize = 64;
+const SHARD_COUNT: usize = 64;
 /// The default number of messages that a cache does not pack (encode as bytes).
-const UNPACKED: usize = 262_144;
+const DEFAULT_UNPACKED_MESSAGES: usize = 262_144;
 
 /// A cache in memory of the recorded messages (events) of recently used history keys. If there are
 /// too many keys, removes the least recently used one. Its events are then loaded again when
@@ -68,10 +68,10 @@ impl EventCache {
     /// Creates a cache for at most `max_keys` history keys (rounded up to a multiple of 64).
     pub fn new(max_keys: usize) -> EventCache {
         EventCache {
-            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            shards: (0..SHARD_COUNT).map(|_| Mutex::default()).collect(),
             hasher: RandomState::default(),
-            max_keys_per_shard: max_keys.div_ceil(SHARDS).max(1),
-            unpacked_per_shard: UNPACKED / SHARDS,
+            max_keys_per_shard: max_keys.div_ceil(SHARD_COUNT).max(1),
+            unpacked_per_shard: DEFAULT_UNPACKED_MESSAGES / SHARD_COUNT,
         }
     }
 
@@ -80,7 +80,7 @@ impl EventCache {
     /// memory, but reading them takes some microseconds longer.
     #[must_use]
     pub fn unpacked(self, messages: usize) -> EventCache {
-        EventCache { unpacked_per_shard: messages.div_ceil(SHARDS), ..self }
+        EventCache { unpacked_per_shard: messages.div_ceil(SHARD_COUNT), ..self }
     }
 
     /// Returns the number of history keys whose events (recorded messages) are in memory.
@@ -110,7 +110,7 @@ impl EventCache {
         load: impl FnOnce() -> Result<Events, StoreError>,
         work: impl FnOnce(&mut Events) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let shard = &self.shards[self.hasher.hash_one(key) as usize % SHARDS];
+        let shard = &self.shards[self.hasher.hash_one(key) as usize % SHARD_COUNT];
         let locked = lock(shard).use_key(key);
         let result = with_events(&mut lock(&locked), load, work);
         drop(locked);
@@ -271,7 +271,7 @@ mod tests {
             Ok(())
         };
         // The first call finds no messages, and stops before it ends the use of the key.
-        let shard = &cache.shards[cache.hasher.hash_one("ann") as usize % SHARDS];
+        let shard = &cache.shards[cache.hasher.hash_one("ann") as usize % SHARD_COUNT];
         let locked = lock(shard).use_key("ann");
         with_events(&mut lock(&locked), load, |_| Ok(())).expect("it loads");
         cache.with_key("ann", load, record).expect("it is recorded");

@@ -23,7 +23,7 @@ pub(crate) fn read_or_create(folder: &Path, is_new: bool) -> Result<HashKey, Sto
         }),
         Err(found) if found.kind() == ErrorKind::NotFound && is_new => {
             let key = HashKey::random();
-            create(&path, key).map_err(error)?;
+            create_key_file(&path, key).map_err(error)?;
             Ok(key)
         }
         Err(found) if found.kind() == ErrorKind::NotFound => Err(StoreError(format!(
@@ -36,7 +36,7 @@ pub(crate) fn read_or_create(folder: &Path, is_new: bool) -> Result<HashKey, Sto
 
 /// Writes the hash key to a temporary file and renames it, so that a crash never leaves an
 /// incomplete key file.
-fn create(path: &Path, key: HashKey) -> std::io::Result<()> {
+fn create_key_file(path: &Path, key: HashKey) -> std::io::Result<()> {
     let unfinished = path.with_extension("new");
     // A crash may have left an incomplete temporary file.
     let _ = fs::remove_file(&unfinished);

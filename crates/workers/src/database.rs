@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// The config fields that a `DATABASE` node may have. The engine that runs the plan enforces
 /// `timeout`.
-const FIELDS: [&str; 5] = ["query", "connection", "params", "parameters", "timeout"];
+const CONFIG_FIELDS: [&str; 5] = ["query", "connection", "params", "parameters", "timeout"];
 /// The config fields that contain the parameter values of the query. Both names mean the same.
 const PARAMETER_FIELDS: [&str; 2] = ["params", "parameters"];
 /// Maximum size of all rows that one query returns, in bytes. Column names and texts count with
@@ -107,7 +107,7 @@ impl Query {
     fn read(config: &Value, databases: &BTreeMap<String, Database>) -> Result<Query, ProcessError> {
         let no_fields = Map::new();
         let fields = config.as_object().unwrap_or(&no_fields);
-        if let Some(name) = fields.keys().find(|name| !FIELDS.contains(&&***name)) {
+        if let Some(name) = fields.keys().find(|name| !CONFIG_FIELDS.contains(&&***name)) {
             return Err(format!("`config.{name}` is nothing that a DATABASE node reads; leave it out").into());
         }
         let text = config["query"].as_str().ok_or("`config.query` must be a text")?.to_owned();

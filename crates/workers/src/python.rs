@@ -16,11 +16,11 @@ use tokio::process::{Child, Command};
 const SCRIPT: &str = include_str!("python.py");
 
 /// Maximum number of bytes of a process's error output that an error message quotes.
-const QUOTED_BYTES: u64 = 2000;
+const MAX_QUOTED_BYTES: u64 = 2000;
 
 /// The config fields that a `PYTHON` node may have. The engine that runs the plan enforces
 /// `timeout`.
-const FIELDS: [&str; 3] = ["code", "inputs", "timeout"];
+const CONFIG_FIELDS: [&str; 3] = ["code", "inputs", "timeout"];
 
 /// How Python code is run: the interpreter and the limits.
 #[derive(Clone, Debug)]
@@ -102,7 +102,7 @@ pub fn python_node(
     move |node| {
         let no_fields = Map::new();
         let config = node.config.as_object().unwrap_or(&no_fields);
-        if let Some(name) = config.keys().find(|name| !FIELDS.contains(&&***name)) {
+        if let Some(name) = config.keys().find(|name| !CONFIG_FIELDS.contains(&&***name)) {
             return Err(format!("`config.{name}` is nothing that a PYTHON node reads; leave it out").into());
         }
         let code =
@@ -213,10 +213,10 @@ impl Python {
     }
 }
 
-/// Returns the last [`QUOTED_BYTES`] bytes of a file as text, on one line.
+/// Returns the last [`MAX_QUOTED_BYTES`] bytes of a file as text, on one line.
 fn read_end(file: &mut File) -> io::Result<String> {
     let length = file.seek(SeekFrom::End(0))?;
-    file.seek(SeekFrom::Start(length.saturating_sub(QUOTED_BYTES)))?;
+    file.seek(SeekFrom::Start(length.saturating_sub(MAX_QUOTED_BYTES)))?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes);

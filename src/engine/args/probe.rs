@@ -195,7 +195,7 @@ struct TypeProbe<'p> {
 
 const ANY: &Ty = &Ty::ANY;
 
-const TEXTS: KindSet = KindSet::STRING.union(KindSet::DATETIME).union(KindSet::VERSION);
+const TEXT_KINDS: KindSet = KindSet::STRING.union(KindSet::DATETIME).union(KindSet::VERSION);
 
 impl<'p> TypeProbe<'p> {
     /// Checks that the argument's type has one of the kinds of values that the Rust type expects.
@@ -260,7 +260,7 @@ impl<'de> Deserializer<'de> for TypeProbe<'_> {
     }
 
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProbeError> {
-        self.expect(TEXTS, "a string")?;
+        self.expect(TEXT_KINDS, "a string")?;
         visitor.visit_str(self.sample_text())
     }
 
@@ -340,7 +340,7 @@ impl<'de> Deserializer<'de> for TypeProbe<'_> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, ProbeError> {
-        self.expect(TEXTS.union(KindSet::DICT), format_args!("a variant of {name}"))?;
+        self.expect(TEXT_KINDS.union(KindSet::DICT), format_args!("a variant of {name}"))?;
         let first = variants.first().ok_or(ProbeError::Undecided)?;
         // It is unknown which variant the argument will name, so a refusal of this one is no
         // result.
