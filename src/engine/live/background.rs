@@ -68,8 +68,8 @@ impl LiveState {
             self.idle.notify_all();
         });
         let result = work();
-        // `work` succeeded, so disarm the guard. It would abort the next work that another thread
-        // may already have scheduled.
+        // `work` succeeded, so disarm the guard. The guard would abort the next work, which another
+        // thread may already have scheduled.
         ScopeGuard::into_inner(guard);
         result
     }

@@ -255,7 +255,8 @@ impl Declarations {
     }
 
     /// Returns the indexes of all declarations. If the check of a route fails, it is repeated with
-    /// all declarations. Its error messages can then suggest any declared name.
+    /// all declarations. The error messages of the repeated check can then suggest any declared
+    /// name.
     fn all_indexes(&self) -> Vec<u32> {
         (0..self.statements.len() as u32).collect()
     }
