@@ -49,17 +49,17 @@ const HASH_BYTES: usize = 32;
 pub enum ArtifactError {
     /// The file is not an artifact, because it does not begin with the magic bytes.
     Foreign,
-    /// The artifact was written by another version of rulec, which the text names.
+    /// Another version or another build of rulec wrote the artifact. The text is that version.
     Version(String),
     /// The decisions depend on time zones, and the artifact was built with another version of the
-    /// time zone database. The text names that version.
+    /// time zone database. The text is the version of that database.
     Zones(Arc<str>),
     /// The artifact is not signed. Trusted keys were given, so one of them must have signed it.
     Unsigned,
     /// The artifact is signed, but the key (in hexadecimal) is not trusted.
     Untrusted(String),
-    /// The signature does not match the key that the artifact names. The text is the key in
-    /// hexadecimal.
+    /// The artifact names a trusted key, but its signature was not made with that key. The text is
+    /// the key in hexadecimal.
     Forged(String),
     /// The file was truncated, extended or changed after it was written.
     Damaged,

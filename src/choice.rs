@@ -54,8 +54,9 @@ pub struct Question {
     question: hir::Question,
 }
 
-/// Error: the rules hold no `choice` statement with this name. [`Question::new`] also returns it
-/// for a choice that selects its branch by conditions, because such a choice has no question.
+/// Error: the rules hold no `choice` statement with the requested name. [`Question::new`] also
+/// returns it for a choice that selects its branch by conditions, because such a choice has no
+/// question.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct UnknownChoice {

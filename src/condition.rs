@@ -68,8 +68,8 @@ impl ConditionError {
 
 impl Condition {
     /// Compiles a condition. A name in the condition refers to a message field. `${a.b}` is the
-    /// path `a.b`. In this form, names may contain any characters except quotes, backquotes and
-    /// line breaks.
+    /// path `a.b`. Between the braces, names may contain any characters except dots, `}`, quotes,
+    /// backquotes and line breaks.
     ///
     /// # Errors
     /// If the text is not a condition, or reads one field as values of incompatible types.

@@ -179,8 +179,9 @@ impl Rules {
         }
     }
 
-    /// Returns the entry that decides for [`Rules::decide`]. If several could, it is the entry of
-    /// the top-level routes, which chooses nothing.
+    /// Returns the entry that decides for [`Rules::decide`]: the default entry. If there is no
+    /// default entry, returns the entry of the top-level routes, which is empty and chooses
+    /// nothing.
     fn deciding_entry(&self) -> Entry<'_> {
         self.default_entry().unwrap_or_else(|_| self.main())
     }
@@ -396,8 +397,8 @@ impl Rules {
         index::plan_tables(self.rule_set().normal(), self.rule_set().bytecode.chunk())
     }
 
-    /// Returns the same rules with another setting of the engine that decides. With [`Tier::Jit`],
-    /// the first decision compiles the rules to machine code.
+    /// Returns the same rules with `tier` as the setting that selects the engine. With
+    /// [`Tier::Jit`], the first decision compiles the rules to machine code.
     #[must_use]
     pub fn with_tier(&self, tier: Tier) -> Rules {
         Rules { tier, ..self.clone() }

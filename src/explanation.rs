@@ -1,4 +1,4 @@
-//! Explanations of decisions as plain data, so that a program can show them in its own form.
+//! Explanations of decisions as plain data, so that a program can show them in its own format.
 
 pub use rulec_eval::explain::{IntentTrace, RankedIntent};
 pub use rulec_eval::trace::{

@@ -113,7 +113,7 @@ pub enum FlowSelection<'m> {
     },
 }
 
-/// The reason why a [`FlowMatcher`] cannot be created or trained.
+/// The reason why a [`FlowMatcher`], or its classifier, cannot be created.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]

@@ -52,7 +52,7 @@ pub trait Store: Send + Sync {
 pub struct StoreError(pub String);
 
 impl StoreError {
-    pub(crate) fn without_work() -> StoreError {
+    pub(crate) fn work_not_called() -> StoreError {
         StoreError("the store did not call its work".to_owned())
     }
 
@@ -120,8 +120,8 @@ pub struct Events {
 /// The changes that the work of [`Store::with_key`] made to the messages of a history key.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
-    /// The inserted messages. Each belongs at its time `at`, after other messages with the same
-    /// time.
+    /// The inserted messages. Each was inserted in the order of its time `at`, after other messages
+    /// with the same time.
     pub inserted: Vec<Json>,
     /// How many of the oldest messages were removed after the insertions.
     pub removed: usize,
@@ -160,14 +160,14 @@ impl Events {
         self.timeline.elements()
     }
 
-    /// Returns the time of the newest message that the bound `at most` has removed, as RFC 3339
-    /// text. `None` if it has removed none.
+    /// Returns the time of the newest message that was removed early, for example by the bound
+    /// `at most`, as RFC 3339 text. `None` if no message was removed early.
     pub fn dropped(&self) -> Option<String> {
         self.timeline.dropped().map(format_datetime)
     }
 
     /// Sets a text that a shared store keeps with the events, for example their version at a
-    /// server. The text has no meaning here.
+    /// server. This crate does not interpret the text.
     pub fn set_stamp(&mut self, stamp: &str) {
         self.stamp = Some(stamp.into());
     }
@@ -184,8 +184,8 @@ impl Events {
         self.changes.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Inserts a message in the order of time. Then removes the messages that are too old, or too
-    /// many for `at most`.
+    /// Inserts a message in the order of time. Then removes the messages that are too old, and the
+    /// oldest messages above the bound `at most`.
     pub(crate) fn insert(&mut self, at: OffsetDateTime, element: Map<String, Json>, plan: &HistoryPlan) {
         if Arc::get_mut(&mut self.timeline).is_none() {
             // A decision still reads the old timeline, and may store results for its positions in
@@ -316,7 +316,8 @@ impl HistoryPlan {
             .with_gap(is_dropped.then_some(HistoryGap::Dropped))
     }
 
-    /// True if the decision at the time `now` could have read a message of the time `at`.
+    /// True if a decision at the time `now` would read a message of the time `at`, if that message
+    /// were still stored.
     fn reaches(&self, at: OffsetDateTime, now: Option<OffsetDateTime>) -> bool {
         let since = |age: Duration| now.and_then(|now| now.checked_sub(age));
         let windows_start = match self.reach {
@@ -354,7 +355,7 @@ impl HistoryPlan {
         decision: Option<[Option<&str>; 2]>,
         events: &Events,
     ) -> Map<String, Json> {
-        let mut element = self.kept_part(message, events.timeline.hash_key());
+        let mut element = self.recorded_fields(message, events.timeline.hash_key());
         // The message may have an undeclared field with this name, which must not be taken for the
         // decision.
         element.remove(DECISION_FIELD);
@@ -366,8 +367,9 @@ impl HistoryPlan {
         element
     }
 
-    /// Returns the part of a message that is recorded: the fields that rules read from the history.
-    fn kept_part(&self, message: &Json, hash_key: HashKey) -> Map<String, Json> {
+    /// Returns the fields of a message that are recorded: the fields that rules read from the
+    /// history. Private texts are replaced by hashes.
+    fn recorded_fields(&self, message: &Json, hash_key: HashKey) -> Map<String, Json> {
         let mut kept = Map::new();
         for path in &self.kept_fields {
             if path.is_empty() {

@@ -78,9 +78,8 @@ pub struct Judge {
     strict: bool,
     /// The recorded messages that the rules read as `history`; `None` without a history.
     past: Option<Past>,
-    /// The parts of the rules that cannot be evaluated, because they need an input that the caller
-    /// did not set: rules, and lists of `each` blocks (rules for every element of a list). Computed
-    /// on first use.
+    /// What cannot be evaluated because the caller did not set an input: some rules, and some lists
+    /// whose elements an `each` block checks. Computed on first use.
     missing_inputs: OnceLock<Arc<MissingInputs>>,
 }
 
@@ -211,8 +210,8 @@ impl Judge {
         self.set_checked_input(name, value)
     }
 
-    /// Sets the values of the inputs that the rules declare from the fields of a message. Ignores
-    /// the other fields. If the rules declare no inputs, sets all fields.
+    /// Sets each input that the rules declare to the message field with the same name. Ignores the
+    /// other fields. If the rules have no `input` declaration, sets all fields.
     ///
     /// # Errors
     /// If a value is not of the declared type.
@@ -231,17 +230,17 @@ impl Judge {
     }
 
     /// Makes warnings, unchecked rules and exceeded limits count as violations. Unchecked rules are
-    /// rules that cannot be evaluated, because they read an input that was not set. If the
-    /// `payload` statement contains `strict`, unchecked rules and exceeded limits count without
+    /// rules that cannot be evaluated, for example because they read an input that was not set. If
+    /// the `payload` statement contains `strict`, unchecked rules and exceeded limits count without
     /// this call.
     #[must_use]
     pub fn strict(self) -> Judge {
         Judge { strict: true, ..self }
     }
 
-    /// Returns the fields that the rules declare for the input `name`. `None` if it has no declared
-    /// fields: it is not a record, or the rules have no `input` declaration at all. If they have
-    /// one without this input, returns an error.
+    /// Returns the fields that the rules declare for the input `name`. `None` if this input is not
+    /// a record, or if the rules have no `input` declaration. Returns an error if the declaration
+    /// has no input with this name.
     fn declared_input(&self, name: &str) -> Result<Option<&RecordType>, JudgeError> {
         let Some(input) = &self.rules.program().input else { return Ok(None) };
         match input.get(name) {

@@ -220,7 +220,7 @@ pub(super) fn flow_section(prompts: &Prompts, tool: &str, flows: &[(&str, &str)]
         return String::new();
     }
     let values = [("tool", &*markdown_code(tool)), ("flows", &list_items(flows))];
-    end_line(PromptTemplate::FLOW_PROMPT.fill(prompts, &values))
+    ensure_final_newline(PromptTemplate::FLOW_PROMPT.fill(prompts, &values))
 }
 
 /// Returns the prompt of [`branch_prompt`], in the wording that the rules set. `branches` are pairs
@@ -232,7 +232,7 @@ pub(super) fn branch_section(prompts: &Prompts, question: &str, branches: &[(&st
         ("question", &collapse_white_space(question)),
         ("branches", &list_items(branches)),
     ];
-    end_line(PromptTemplate::CHOICE_PROMPT.fill(prompts, &values))
+    ensure_final_newline(PromptTemplate::CHOICE_PROMPT.fill(prompts, &values))
 }
 
 /// Returns the tool of [`PickTool::choose_branch`], with the descriptions that the rules set.
@@ -249,7 +249,7 @@ pub(super) fn reason_description(prompts: &Prompts, question: &str) -> String {
 }
 
 /// Appends a line break to a text that does not end with one.
-fn end_line(mut text: String) -> String {
+fn ensure_final_newline(mut text: String) -> String {
     if !text.ends_with('\n') {
         text.push('\n');
     }
@@ -262,13 +262,13 @@ pub fn flow_executor_tool(ids: &[&str]) -> Value {
     PickTool::flow_executor(ids.iter().copied()).to_json()
 }
 
-/// Formats a list of a prompt, one line for each pair of id and meaning.
+/// Formats a list for a prompt, with one line for each pair of id and meaning.
 fn list_items(items: &[(&str, &str)]) -> String {
     let lines: Vec<String> = items.iter().map(|(id, meaning)| list_item(id, meaning)).collect();
     lines.join("\n")
 }
 
-/// Formats a list item of a prompt: the id as Markdown code, then its meaning.
+/// Formats one line of a list for a prompt: the id as Markdown code, then its meaning.
 fn list_item(id: &str, meaning: &str) -> String {
     let meaning = collapse_white_space(meaning).replace('`', "'");
     let colon = if meaning.is_empty() { "" } else { ": " };

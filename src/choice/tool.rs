@@ -36,12 +36,12 @@ pub fn tool(rules: &Rules, name: &str) -> Result<Json, UnknownChoice> {
         "" => answer_sentence,
         docs => format!("{docs} {answer_sentence}"),
     };
-    Ok(tool_definition(name, &description, Json::Object(read_properties(program, table)), &[]))
+    Ok(tool_definition(name, &description, Json::Object(properties_of_read_fields(program, table)), &[]))
 }
 
 /// Returns the message fields that the conditions of a table read, as the properties of a JSON
 /// Schema object.
-fn read_properties(program: &Program, table: &Table) -> Map<String, Json> {
+fn properties_of_read_fields(program: &Program, table: &Table) -> Map<String, Json> {
     let mut root = ReadField::default();
     let mut visited_lets = HashSet::new();
     let rules = table.order.iter().map(|rule| &program.rules[rule.index()]);

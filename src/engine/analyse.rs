@@ -1,5 +1,5 @@
 //! Static analyses of compiled rules, as methods of [`Rules`]. The crate `rulec-analysis` does the
-//! work. This file provides the engine with which it decides example messages.
+//! work. This file provides the engine with which that crate decides example messages.
 
 use super::{Entry, Rules, Session, Tier, UnknownEntry};
 use hashbrown::HashMap;
@@ -202,8 +202,8 @@ impl Entry<'_> {
     /// that the message selects now. `route` may also be `default`. If `route` is the name of a
     /// jump (`goto`), the explanation is about any route that the jump can reach.
     ///
-    /// With a history ([`Entry::with_history`]), all these messages read it. A changed message with
-    /// another key of the history reads an empty one.
+    /// With a history ([`Entry::with_history`]), the message and its changed versions read the
+    /// history. But a changed message with another history key reads an empty history.
     ///
     /// ```
     /// use rulec::{Rules, why_not::Remedy};

@@ -5,7 +5,7 @@ mod probe;
 
 use super::Rules;
 use crate::schema::{record_schema, type_schema};
-use probe::Arguments;
+use probe::ArgumentsCheck;
 use rulec_base::diag::{Message, nearest};
 use rulec_base::message;
 use rulec_lang::ty::Ty;
@@ -33,8 +33,8 @@ impl ArgsError {
 struct HandlerArgument<'r> {
     name: &'r Arc<str>,
     ty: &'r Ty,
-    /// Whether the argument is left out of a handler call if it has no value. If false, such an
-    /// argument is null.
+    /// Whether the argument is left out of a handler call if it has no value. If false, it is
+    /// passed as null.
     optional: bool,
 }
 
@@ -176,7 +176,7 @@ impl Rules {
             let given: Vec<_> = list.iter().map(|argument| (&**argument.name, argument.ty)).collect();
             let always = list.iter().filter(|argument| !argument.optional);
             let always: Vec<_> = always.map(|argument| (&**argument.name, argument.ty)).collect();
-            let checked = Arguments { handler, strict: arguments.declared };
+            let checked = ArgumentsCheck { handler, strict: arguments.declared };
             checked.check_all::<T>(&given)?;
             if always.len() < given.len() {
                 checked.check_all::<T>(&always)?;

@@ -64,8 +64,8 @@ impl Compiler {
     /// Without trusted keys, signatures are not checked. An artifact is then compiled to machine
     /// code only if [`Tier::Jit`] is configured.
     ///
-    /// Functions without a compiler, such as [`Rules::from_text`] and [`Rules::from_artifact`],
-    /// check no keys.
+    /// Functions that use no [`Compiler`], such as [`Rules::from_text`] and
+    /// [`Rules::from_artifact`], do not check signatures.
     ///
     /// [`LiveRules::new`]: super::LiveRules::new
     /// [`Tier::Jit`]: super::Tier::Jit

@@ -55,10 +55,10 @@ thread_local! {
 ///
 /// `decide` is any code that decides without waiting: [`Rules::decide`](super::Rules::decide),
 /// [`LiveRules::decide_in`](super::LiveRules::decide_in), an explanation, or a payload's
-/// validation. It is called at least twice if it lacks the result of a call: first to find the
-/// calls, then with their results. A call whose arguments depend on the result of another call adds
-/// a round. So `decide` should have no side effects. A host function may be called although the
-/// final decision does not need its result. Equal calls are made only once.
+/// validation. `decide` is called at least twice if it lacks the result of a call: first to find
+/// the calls, then with their results. A call whose arguments depend on the result of another call
+/// adds a round. So `decide` should have no side effects. A host function may be called although
+/// the final decision does not need its result. Equal calls are made only once.
 ///
 /// At most 32 calls run at the same time. Set time limits inside the functions, or around the
 /// returned future. The future needs no particular async runtime.
@@ -183,9 +183,9 @@ where
     })
 }
 
-/// Returns the result of a call. A call that is recorded but not yet awaited has the result null.
-/// `None` for a call that is not recorded; the caller must then make the call. Outside
-/// [`decide_async`], the result is an error.
+/// Returns the known result of a call. A call that is recorded but not yet awaited has the result
+/// null. Outside [`decide_async`], and after the last round, the result is an error. `None` if the
+/// call is not recorded yet; the caller must then make it.
 fn known_result(key: &CallKey) -> Option<CallResult> {
     CALLS.with_borrow(|calls| match calls {
         None => Some(Err("it is async; decide inside `rulec::decide_async`".to_owned())),

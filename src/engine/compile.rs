@@ -311,8 +311,8 @@ pub(super) fn compile_rule_set(
         }
     };
     let bytecode = bytecode.filter(|_| !has_errors(diagnostics))?;
-    // Decisions need only the bytecode and the index. Syntax trees and normal form are rebuilt on
-    // demand.
+    // Decisions need only the bytecode and the index. So the conditions are stored as bytes and
+    // decoded on demand, and the normal form is built again on demand.
     let pack = || files.map(|files| program.pack_conditions(files));
     let index = || Index::is_worthwhile(&normal).then(|| index::build_index(&normal, bytecode.chunk()));
     let (_, index) = threads.run_both(statements, pack, index);
@@ -349,8 +349,8 @@ fn complexity_diagnostic(error: &dyn Argument) -> Diagnostic {
 
 /// The reason why rules did not compile: all errors and warnings, with the source texts.
 ///
-/// The `Debug` form shows the findings with their source lines, for a `main` that ends with `?`. It
-/// shows at most twenty findings, the errors first.
+/// The `Debug` output shows at most twenty findings with their source lines, the errors first. So a
+/// `main` that returns this error with `?` prints the findings.
 #[derive(Clone, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct CompileError {
@@ -413,7 +413,7 @@ impl CompileError {
     }
 }
 
-/// Maximum number of findings that the `Debug` form of a [`CompileError`] shows.
+/// Maximum number of findings in the `Debug` output of a [`CompileError`].
 const MAX_DEBUG_FINDINGS: usize = 20;
 
 impl fmt::Debug for CompileError {

@@ -23,9 +23,9 @@ use std::time::Duration;
 ///
 /// Serializes to the JSON object that `rulec run` prints:
 /// `{"entry":…,"chosen":…,"target":…,"args":{…},"metadata":{…}}`. The key `requires` lists the
-/// permissions of the handler, and `path` the tables that were jumped through. The keys `breaches`,
-/// `missing_args`, `exceeded` and `failures` appear if they are not empty. `history_gap` is
-/// `no_key` or `dropped` if [`Decision::history_gap`] returns a gap.
+/// permissions of the handler, and `path` the tables through which jumps (`goto`) led. The keys
+/// `breaches`, `missing_args`, `exceeded` and `failures` appear if they are not empty.
+/// `history_gap` is `no_key` or `dropped` if [`Decision::history_gap`] returns a gap.
 ///
 /// If the entry is not a table of routes, other keys replace the keys from `chosen` to `metadata`:
 /// - A choice has `branch` (empty if no branch holds), `default`, and `to_user` if the rules
@@ -245,8 +245,8 @@ impl Decision {
         self.generation
     }
 
-    /// Returns the decision with the generation of the live rules that were merged into these
-    /// rules.
+    /// Returns the decision with `generation` in place of its own. For a caller that decides with
+    /// merged rules in place of the live rules, whose generation differs.
     #[doc(hidden)]
     #[must_use]
     pub fn with_generation(self, generation: u64) -> Decision {
@@ -269,9 +269,9 @@ impl Decision {
     }
 
     /// Returns the conditions of the choice that were ignored for the decided message, without
-    /// logging them; see [`Entry::skipped`](super::Entry::skipped). Empty if the decision has read
-    /// earlier messages, because a decision does not keep these. For such a decision, call
-    /// `Entry::skipped` of an entry with the same history.
+    /// logging them; see [`Entry::skipped`](super::Entry::skipped). Empty if earlier messages were
+    /// available to the decision as `history`, because a decision does not store them. For such a
+    /// decision, call `Entry::skipped` of an entry with the same history.
     pub fn skipped(&self, message: &Json) -> Vec<SkippedCondition> {
         if self.has_past {
             return Vec::new();
@@ -325,8 +325,8 @@ impl Decision {
     }
 
     /// Returns the reason why the history may lack messages that the rules read. Either the message
-    /// has no key, or `at most` has removed such messages. `None` if the history lacks none, or if
-    /// the rules read no history.
+    /// has no history key, or such messages were removed early, for example by the bound `at most`.
+    /// `None` if the history lacks none, or if the rules read no history.
     pub fn history_gap(&self) -> Option<HistoryGap> {
         self.details.as_deref().and_then(|details| details.history_gap)
     }

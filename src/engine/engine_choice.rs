@@ -1,5 +1,5 @@
 //! Selects the engine for an entry (a table, choice, router or flow set), and decides with it. The
-//! selection depends on the settings, on the table and on the form of the message.
+//! selection depends on the settings, on the table, and on whether the message is a JSON tree.
 
 use super::backend::{Backend, Engine};
 use super::decision::Decision;
@@ -84,7 +84,7 @@ impl EngineChoice {
         if self.tier == Tier::Reference { None } else { rules.plan() }
     }
 
-    /// Selects the form of a prepared message for the engine: the values that were read in advance,
+    /// Selects what the engine reads of a prepared message: the values that were read in advance,
     /// or the JSON tree. The values can be used only if the same rules prepared the message. The
     /// reference evaluator always reads the JSON tree.
     #[inline]
@@ -96,7 +96,8 @@ impl EngineChoice {
         }
     }
 
-    /// Decides by an entry (a table, choice, router or flow set) for a message in any of its forms.
+    /// Decides by an entry (a table, choice, router or flow set) for a message that is a JSON tree
+    /// or was read into slots.
     pub fn decide(
         &mut self,
         rules: &Arc<RuleSetHandle>,

@@ -23,8 +23,8 @@ use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Error: the rules have no entry (table, choice, router or flow set) of this name, or the entry
-/// has no statement of this name.
+/// Error: the rules have no entry (table, choice, router or flow set) with the requested name, or
+/// the entry has no statement with the requested name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct UnknownEntry {
@@ -55,7 +55,7 @@ impl UnknownEntry {
 }
 
 /// Returns a help text that suggests the name in `known` that is most similar to `name`, or else
-/// lists all of them. `there_are` introduces the list.
+/// lists `known`, at most twenty names. `there_are` introduces the list.
 fn known_names_hint(name: &str, known: &[&str], there_are: Message) -> Message {
     match (nearest(name, known.iter().copied()), known) {
         (Some(near), _) => message!("did you mean `{near}`?"),
@@ -115,20 +115,20 @@ impl<'r> Entry<'r> {
         self.history.map(Past::view).unwrap_or_default()
     }
 
-    /// Decides a message with its history, and records it. No other message with the same key is
-    /// recorded between the decision and the recording.
+    /// Decides a message with its history, and records the message. No other message with the same
+    /// key is recorded between the decision and the recording.
     ///
     /// # Errors
     /// The errors of [`Rules::record`](crate::Rules::record).
     pub fn decide_and_record(&self, store: &dyn Store, message: &Json) -> Result<Decision, RecordError> {
         let decide = |past: Past| Some(self.with_history(&past).decide(message));
         let decision = self.rules.set.decide_and_insert(store, message, decide)?;
-        decision.ok_or_else(|| StoreError::without_work().into())
+        decision.ok_or_else(|| StoreError::work_not_called().into())
     }
 
     /// Decides and records like [`Entry::decide_and_record`]. Also returns a copy of the history
-    /// that the decision has read, so that an explanation reads the same. `None` if it has more
-    /// than `max_kept` messages. Not part of the stable API.
+    /// that the decision has read, so that an explanation can read the same history. The copy is
+    /// `None` if the history has more than `max_kept` messages. Not part of the stable API.
     ///
     /// # Errors
     /// The errors of [`Rules::record`](crate::Rules::record).
@@ -146,7 +146,7 @@ impl<'r> Entry<'r> {
             Some(decision)
         };
         let decision = self.rules.set.decide_and_insert(store, message, decide)?;
-        Ok((decision.ok_or_else(StoreError::without_work)?, kept))
+        Ok((decision.ok_or_else(StoreError::work_not_called)?, kept))
     }
 
     /// Returns the names of all handlers that this entry can select, also through jumps.

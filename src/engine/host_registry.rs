@@ -16,7 +16,7 @@ use time::OffsetDateTime;
 
 /// A Rust type that a host function can take as an argument: `bool`, an integer of any width,
 /// `f32`, `f64`, `String`, `&str`, `time::OffsetDateTime`, `serde_json::Value`, or a `Vec` of
-/// these. An integer outside the range of its type is a failure of the call.
+/// these. An integer outside the range of its type makes the call fail.
 #[diagnostic::on_unimplemented(
     message = "a host function cannot take `{Self}` as an argument",
     label = "not a type that a rule value converts to",

@@ -1,5 +1,5 @@
-//! The forms in which engines accept the message of a decision: as a JSON tree, or as values that
-//! were read in advance.
+//! The two representations of a message that engines accept: a JSON tree, or the values that were
+//! read from it in advance.
 
 use rulec_lang::schema::InputViolation;
 use rulec_lang::value::Value;
@@ -27,8 +27,8 @@ impl PreparedMessage<'_> {
     }
 }
 
-/// A message in a form that engines read: as a JSON tree, or as the values of the fields that the
-/// rules use (slots).
+/// A message as engines read it: a JSON tree, or the values of the fields that the rules use
+/// (slots).
 #[derive(Clone, Copy)]
 pub(crate) enum Input<'m> {
     /// A JSON tree, whose fields are looked up on first use.

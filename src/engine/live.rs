@@ -93,8 +93,8 @@ struct LiveState {
     /// Whether edits are refused, because the rules were made from compiled [`Rules`] and lack the
     /// data that edits need.
     fixed: bool,
-    /// Guards, which are called before a statement is inserted or replaced, and may refuse that. A
-    /// guard that its owner has dropped is ignored.
+    /// Guards, which may refuse an edit before it inserts or replaces a statement. A guard that its
+    /// owner has dropped is ignored.
     guards: Mutex<Vec<Weak<Guard>>>,
     /// Condition variable that is signalled when background work (a merge or a compaction) ends.
     idle: Condvar,
@@ -442,8 +442,8 @@ impl LiveState {
         self.guards.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Applies an edit of one route. `base` is the base for which the edit was parsed. If it was
-    /// replaced since, changes nothing and returns false: the caller must parse the edit again.
+    /// Applies an edit of one route. `base` is the base for which the edit was parsed. If another
+    /// base replaced it, returns false without a change: the caller must parse the edit again.
     fn edit_route(
         self: &Arc<Self>,
         base: &Arc<Base>,

@@ -49,7 +49,8 @@ impl RuleSet {
         Ok(decision)
     }
 
-    /// Calls `work` with the recorded messages of the key of `message`, and with its time.
+    /// Calls `work` with the plan of the history, the time of `message`, and the recorded messages
+    /// with the same history key.
     fn with_events(
         &self,
         store: &dyn Store,

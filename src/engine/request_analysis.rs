@@ -11,8 +11,8 @@ use rulec_lang::value::Value;
 use rulec_sema::hir::{Expr, Program, Term};
 use serde_json::{Map, Value as Json, json};
 
-/// The name of the `let` in the rules that computes the context score. The author defines it: a
-/// number that the analysis returns together with its own results.
+/// The name of the `let` in the rules that computes the context score. This is a number that the
+/// author of the rules defines, and that the analysis returns with its own results.
 const CONTEXT_SCORE: &str = "context_score";
 const TEXT_FIELD: &str = "text";
 const CONTEXT_FIELD: &str = "ctx";
@@ -79,8 +79,8 @@ impl Rules {
         let text = message.get(TEXT_FIELD).and_then(Json::as_str).unwrap_or_default();
         let mut record = analyzer.analyze(text, &Arena::new(&set.program.limits));
         record.context_score = set.with_evaluator(message, PastView::default(), |mut evaluator| {
-            let score = context_score(evaluator.program())?;
-            number(evaluator.eval_expr(score))
+            let score = context_score_expr(evaluator.program())?;
+            number_as_f64(evaluator.eval_expr(score))
         });
         Ok(record)
     }
@@ -94,7 +94,7 @@ impl Rules {
         }
         let mut json = json!(analysis);
         let is_private = |score| program.private_reads().reads_private(score);
-        if context_score(program).is_some_and(is_private) && !json[CONTEXT_SCORE].is_null() {
+        if context_score_expr(program).is_some_and(is_private) && !json[CONTEXT_SCORE].is_null() {
             json[CONTEXT_SCORE] = MASK.into();
         }
         json
@@ -103,7 +103,7 @@ impl Rules {
 
 /// Returns the expression of `let context_score`; `None` if no file defines it as a value. If
 /// several files define it, the main file counts.
-fn context_score(program: &Program) -> Option<&Expr> {
+fn context_score_expr(program: &Program) -> Option<&Expr> {
     let scores = program.lets.iter().filter(|one| *one.name == *CONTEXT_SCORE);
     let score = scores.min_by_key(|one| one.span.file)?;
     match &score.body {
@@ -112,7 +112,7 @@ fn context_score(program: &Program) -> Option<&Expr> {
     }
 }
 
-fn number(value: Value<'_>) -> Option<f64> {
+fn number_as_f64(value: Value<'_>) -> Option<f64> {
     match value.to_json() {
         // A decimal is the text of a number.
         Json::String(text) if matches!(value, Value::Decimal(_)) => text.parse().ok(),

@@ -133,8 +133,8 @@ impl Session {
         self.rules.insert_message(store, message, None)
     }
 
-    /// Decides a message with its history, and records it. No other message with the same key is
-    /// recorded between the decision and the recording.
+    /// Decides a message with its history, and records the message. No other message with the same
+    /// key is recorded between the decision and the recording.
     ///
     /// # Errors
     /// The errors of [`Rules::record`](crate::Rules::record).
@@ -143,7 +143,7 @@ impl Session {
         let rules = Arc::clone(&self.rules);
         let decide = |past| Some(self.decide_over(past, message));
         let decision = rules.decide_and_insert(&*store, message, decide)?;
-        decision.ok_or_else(|| StoreError::without_work().into())
+        decision.ok_or_else(|| StoreError::work_not_called().into())
     }
 
     /// Decides a message, with `past` as the recorded messages that the rules read as `history`.
@@ -165,7 +165,7 @@ impl Session {
         &self.rules.decimal_paths
     }
 
-    /// Masks private keys in an error about the JSON text of a message; see
+    /// Masks the keys of `@private` dicts in an error about the JSON text of a message; see
     /// [`Rules::masked_error`](super::Rules::masked_error).
     #[must_use]
     pub fn masked_error(&self, error: JsonError) -> JsonError {

@@ -33,7 +33,7 @@ use std::sync::{Arc, OnceLock};
 
 pub(crate) struct RuleSet {
     pub program: Program,
-    /// The declared or inferred types of message fields, in a form that checks messages fast.
+    /// The declared or inferred types of message fields, prepared for fast checks of messages.
     /// `None` if the types are neither declared nor inferred.
     pub input_contract: Option<InputContract>,
     /// The normal form of the program (negations pushed down, equal parts shared), built on demand
@@ -70,8 +70,8 @@ pub(crate) struct RuleSet {
     pub generation: u64,
 }
 
-/// Number of slots (message fields that the rules use) from which a message is read key by key.
-/// Each key of the message is then looked up in the [`SlotTree`]. A rule set with fewer slots looks
+/// Minimum number of slots (message fields that the rules use) at which a message is read key by
+/// key: each key of the message is looked up in the [`SlotTree`]. A rule set with fewer slots looks
 /// up the path of each slot in the message instead.
 const MIN_SLOTS_READ_BY_KEY: usize = 256;
 

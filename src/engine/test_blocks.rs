@@ -25,10 +25,11 @@ pub struct TestOutcome {
     /// The expected result: the name of a route, `default` or `none`. A route of a table is written
     /// `TABLE.ROUTE`. Other expected values follow, as in `refunds -> refund_handler(amount: 5)`.
     pub expected: String,
-    /// The chosen route and the actual values, in the format of `expected`. If there is no result,
-    /// the reason.
+    /// The chosen route and the actual values, in the format of `expected`. If the test could not
+    /// be run, the error.
     pub actual: Message,
-    /// The explanation of the decision; only for a failed test, otherwise `None`.
+    /// The explanation of the decision of a failed test. `None` for a passed test, and for a test
+    /// of a payload.
     pub explanation: Option<Explanation>,
 }
 

@@ -54,14 +54,14 @@ pub(crate) fn run_tests_with(rules: &Rules, show_private: bool) -> Vec<TestOutco
 /// (found by the classifier).
 enum ExpectedFlow<'p> {
     Keyword(&'p str),
-    Intent(&'p str, &'p str),
+    Intent { name: &'p str, id: &'p str },
     Nothing,
 }
 
 impl<'p> ExpectedFlow<'p> {
     fn name(&self) -> Option<&'p str> {
         match self {
-            ExpectedFlow::Keyword(name) | ExpectedFlow::Intent(name, _) => Some(name),
+            ExpectedFlow::Keyword(name) | ExpectedFlow::Intent { name, .. } => Some(name),
             ExpectedFlow::Nothing => None,
         }
     }
@@ -72,7 +72,7 @@ fn expected_flow<'p>(program: &'p Program, test: &Test) -> Option<ExpectedFlow<'
         Expect::Rule(rule) => Some(ExpectedFlow::Keyword(Chosen::Rule(rule).name(program))),
         Expect::Flow(flow) => {
             let flow = program.flows.get(flow.index())?;
-            Some(ExpectedFlow::Intent(&flow.name, &flow.id))
+            Some(ExpectedFlow::Intent { name: &flow.name, id: &flow.id })
         }
         Expect::Nothing => Some(ExpectedFlow::Nothing),
         Expect::Default(_) | Expect::Any | Expect::Judgement { .. } => None,
@@ -86,7 +86,7 @@ fn check_selection(matcher: &FlowMatcher, expected: &ExpectedFlow<'_>, test: &Te
         }
         (FlowSelection::Keyword(hit), _) => (false, format_flow(Some(hit.name))),
         // Flows with the same id count as one.
-        (FlowSelection::Intent(hit), ExpectedFlow::Intent(name, id)) if hit.id == *id => {
+        (FlowSelection::Intent(hit), ExpectedFlow::Intent { name, id }) if hit.id == *id => {
             match &test.then.score {
                 None => (true, format_flow(Some(name))),
                 Some((sign, bound)) => (

@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The number of shards of a cache, each with its own lock. Calls for keys in different shards do
 /// not wait for each other.
-const SHARDS: usize = 64;
+const SHARD_COUNT: usize = 64;
 /// The default number of messages that a cache does not pack (encode as bytes).
-const UNPACKED: usize = 262_144;
+const DEFAULT_UNPACKED_MESSAGES: usize = 262_144;
 
 /// A cache in memory of the recorded messages (events) of recently used history keys. If there are
 /// too many keys, removes the least recently used one. Its events are then loaded again when
@@ -26,22 +26,23 @@ pub struct EventCache {
 #[derive(Default)]
 struct Shard {
     events: HashMap<String, KeyEvents>,
-    /// The order in which keys were used: all keys, and the keys whose events may be unpacked.
+    /// The uses of all keys.
     uses: UseQueue,
+    /// The uses of the keys whose events may be unpacked (not encoded as bytes).
     unpacked_uses: UseQueue,
     /// The number of messages in memory that are not packed (encoded as bytes).
     unpacked: usize,
     last_use: u64,
 }
 
-/// A queue of history keys with the number of their use, oldest use first. An entry is outdated if
-/// its key was used again later.
+/// A queue of uses of history keys, oldest first. Each entry has the key, and the sequence number
+/// of the use. An entry is outdated if its key was used again later.
 #[derive(Default)]
 struct UseQueue(VecDeque<(String, u64)>);
 
 /// The events (recorded messages) of a history key, in one of three states.
 #[derive(Default)]
-enum Kept {
+enum CachedEvents {
     /// The events are not in memory.
     #[default]
     Absent,
@@ -52,7 +53,7 @@ enum Kept {
 
 /// The events (recorded messages) of a history key. A call holds the lock while it decides, so that
 /// calls for the same key run one after another.
-type LockedEvents = Arc<Mutex<Kept>>;
+type LockedEvents = Arc<Mutex<CachedEvents>>;
 
 struct KeyEvents {
     events: LockedEvents,
@@ -67,10 +68,10 @@ impl EventCache {
     /// Creates a cache for at most `max_keys` history keys (rounded up to a multiple of 64).
     pub fn new(max_keys: usize) -> EventCache {
         EventCache {
-            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            shards: (0..SHARD_COUNT).map(|_| Mutex::default()).collect(),
             hasher: RandomState::default(),
-            max_keys_per_shard: max_keys.div_ceil(SHARDS).max(1),
-            unpacked_per_shard: UNPACKED / SHARDS,
+            max_keys_per_shard: max_keys.div_ceil(SHARD_COUNT).max(1),
+            unpacked_per_shard: DEFAULT_UNPACKED_MESSAGES / SHARD_COUNT,
         }
     }
 
@@ -79,7 +80,7 @@ impl EventCache {
     /// memory, but reading them takes some microseconds longer.
     #[must_use]
     pub fn unpacked(self, messages: usize) -> EventCache {
-        EventCache { unpacked_per_shard: messages.div_ceil(SHARDS), ..self }
+        EventCache { unpacked_per_shard: messages.div_ceil(SHARD_COUNT), ..self }
     }
 
     /// Returns the number of history keys whose events (recorded messages) are in memory.
@@ -109,7 +110,7 @@ impl EventCache {
         load: impl FnOnce() -> Result<Events, StoreError>,
         work: impl FnOnce(&mut Events) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let shard = &self.shards[self.hasher.hash_one(key) as usize % SHARDS];
+        let shard = &self.shards[self.hasher.hash_one(key) as usize % SHARD_COUNT];
         let locked = lock(shard).use_key(key);
         let result = with_events(&mut lock(&locked), load, work);
         drop(locked);
@@ -119,39 +120,39 @@ impl EventCache {
 }
 
 fn with_events(
-    kept: &mut Kept,
+    kept: &mut CachedEvents,
     load: impl FnOnce() -> Result<Events, StoreError>,
     work: impl FnOnce(&mut Events) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     match kept {
-        Kept::Absent => *kept = Kept::Events(load()?),
-        Kept::Packed(bytes) => *kept = Kept::Events(unpack(bytes)),
-        Kept::Events(_) => {}
+        CachedEvents::Absent => *kept = CachedEvents::Events(load()?),
+        CachedEvents::Packed(bytes) => *kept = CachedEvents::Events(unpack(bytes)),
+        CachedEvents::Events(_) => {}
     }
     let result = match kept {
-        Kept::Events(events) => work(events),
-        Kept::Absent | Kept::Packed(_) => Ok(()),
+        CachedEvents::Events(events) => work(events),
+        CachedEvents::Absent | CachedEvents::Packed(_) => Ok(()),
     };
     if result.is_err() {
-        *kept = Kept::Absent;
+        *kept = CachedEvents::Absent;
     }
     result
 }
 
-impl Kept {
+impl CachedEvents {
     fn unpacked_count(&self) -> usize {
         match self {
-            Kept::Events(events) => events.elements().len(),
-            Kept::Absent | Kept::Packed(_) => 0,
+            CachedEvents::Events(events) => events.elements().len(),
+            CachedEvents::Absent | CachedEvents::Packed(_) => 0,
         }
     }
 
-    /// True if the key has no events, so that removing it from memory loses nothing.
+    /// True if no events of the key are in memory, so that removing the key loses nothing.
     fn is_empty(&self) -> bool {
         match self {
-            Kept::Absent => true,
-            Kept::Events(events) => events.elements().is_empty(),
-            Kept::Packed(_) => false,
+            CachedEvents::Absent => true,
+            CachedEvents::Events(events) => events.elements().is_empty(),
+            CachedEvents::Packed(_) => false,
         }
     }
 }
@@ -244,8 +245,8 @@ impl KeyEvents {
     /// Packs the events (encodes them as bytes). Must be called only while no call uses them.
     fn pack(&self) {
         let mut kept = lock(&self.events);
-        if let Kept::Events(events) = &*kept {
-            *kept = Kept::Packed(pack(events));
+        if let CachedEvents::Events(events) = &*kept {
+            *kept = CachedEvents::Packed(pack(events));
         }
     }
 }
@@ -270,7 +271,7 @@ mod tests {
             Ok(())
         };
         // The first call finds no messages, and stops before it ends the use of the key.
-        let shard = &cache.shards[cache.hasher.hash_one("ann") as usize % SHARDS];
+        let shard = &cache.shards[cache.hasher.hash_one("ann") as usize % SHARD_COUNT];
         let locked = lock(shard).use_key("ann");
         with_events(&mut lock(&locked), load, |_| Ok(())).expect("it loads");
         cache.with_key("ann", load, record).expect("it is recorded");

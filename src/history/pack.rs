@@ -10,19 +10,19 @@ use std::sync::Arc;
 use time::OffsetDateTime;
 
 // The tags that begin an encoded value.
-const NULL: u8 = 0;
-const FALSE: u8 = 1;
-const TRUE: u8 = 2;
-const INT: u8 = 3;
-const UINT: u8 = 4;
-const FLOAT: u8 = 5;
+const TAG_NULL: u8 = 0;
+const TAG_FALSE: u8 = 1;
+const TAG_TRUE: u8 = 2;
+const TAG_INT: u8 = 3;
+const TAG_UINT: u8 = 4;
+const TAG_FLOAT: u8 = 5;
 /// Tag of a text that was encoded before. The number of the text follows.
-const KNOWN_TEXT: u8 = 6;
-const TEXT: u8 = 7;
-const LIST: u8 = 8;
-const OBJECT: u8 = 9;
+const TAG_KNOWN_TEXT: u8 = 6;
+const TAG_TEXT: u8 = 7;
+const TAG_LIST: u8 = 8;
+const TAG_OBJECT: u8 = 9;
 /// Tag of a time. Its difference in seconds from the previously encoded time follows.
-const TIME: u8 = 10;
+const TAG_TIME: u8 = 10;
 
 /// Encodes recorded messages as bytes. [`unpack`] returns equal messages, but without the stored
 /// results of conditions.
@@ -90,10 +90,10 @@ impl<'e> Packer<'e> {
 
     fn text(&mut self, text: &'e str) {
         match self.texts.get(text) {
-            Some(number) => self.tagged(KNOWN_TEXT, *number),
+            Some(number) => self.tagged(TAG_KNOWN_TEXT, *number),
             None => {
                 self.texts.insert(text, self.texts.len() as u64);
-                self.tagged(TEXT, text.len() as u64);
+                self.tagged(TAG_TEXT, text.len() as u64);
                 self.bytes.extend_from_slice(text.as_bytes());
             }
         }
@@ -101,25 +101,25 @@ impl<'e> Packer<'e> {
 
     fn value(&mut self, value: &'e Json) {
         match value {
-            Json::Null => self.bytes.push(NULL),
-            Json::Bool(value) => self.bytes.push(if *value { TRUE } else { FALSE }),
+            Json::Null => self.bytes.push(TAG_NULL),
+            Json::Bool(value) => self.bytes.push(if *value { TAG_TRUE } else { TAG_FALSE }),
             Json::Number(number) => match (number.as_i64(), number.as_u64()) {
-                (Some(int), _) => self.tagged(INT, zigzag(int)),
-                (None, Some(int)) => self.tagged(UINT, int),
+                (Some(int), _) => self.tagged(TAG_INT, zigzag(int)),
+                (None, Some(int)) => self.tagged(TAG_UINT, int),
                 (None, None) => {
-                    self.bytes.push(FLOAT);
+                    self.bytes.push(TAG_FLOAT);
                     self.bytes.extend(number.as_f64().unwrap_or(f64::NAN).to_le_bytes());
                 }
             },
             Json::String(text) => match whole_seconds(text) {
                 Some(seconds) => {
-                    self.tagged(TIME, zigzag(seconds.wrapping_sub(self.last_time)));
+                    self.tagged(TAG_TIME, zigzag(seconds.wrapping_sub(self.last_time)));
                     self.last_time = seconds;
                 }
                 None => self.text(text),
             },
             Json::Array(items) => {
-                self.tagged(LIST, items.len() as u64);
+                self.tagged(TAG_LIST, items.len() as u64);
                 items.iter().for_each(|item| self.value(item));
             }
             Json::Object(fields) => self.object(fields.iter()),
@@ -127,7 +127,7 @@ impl<'e> Packer<'e> {
     }
 
     fn object(&mut self, fields: impl Iterator<Item = (&'e String, &'e Json)> + Clone) {
-        self.tagged(OBJECT, fields.clone().count() as u64);
+        self.tagged(TAG_OBJECT, fields.clone().count() as u64);
         for (name, value) in fields {
             self.text(name);
             self.value(value);
@@ -178,7 +178,7 @@ impl<'b> Unpacker<'b> {
     /// Decodes a text whose tag was already read.
     fn text(&mut self, tag: u8) -> &'b str {
         let number = usize::try_from(self.number()).unwrap_or(usize::MAX);
-        if tag == KNOWN_TEXT {
+        if tag == TAG_KNOWN_TEXT {
             return self.texts.get(number).copied().unwrap_or_default();
         }
         let (text, rest) = self.bytes.split_at(number.min(self.bytes.len()));
@@ -190,19 +190,19 @@ impl<'b> Unpacker<'b> {
 
     fn value(&mut self) -> Json {
         match self.byte() {
-            FALSE => false.into(),
-            TRUE => true.into(),
-            INT => unzigzag(self.number()).into(),
-            UINT => self.number().into(),
-            FLOAT => Number::from_f64(f64::from_le_bytes(self.take())).map_or(Json::Null, Json::Number),
-            tag @ (KNOWN_TEXT | TEXT) => self.text(tag).into(),
-            TIME => {
+            TAG_FALSE => false.into(),
+            TAG_TRUE => true.into(),
+            TAG_INT => unzigzag(self.number()).into(),
+            TAG_UINT => self.number().into(),
+            TAG_FLOAT => Number::from_f64(f64::from_le_bytes(self.take())).map_or(Json::Null, Json::Number),
+            tag @ (TAG_KNOWN_TEXT | TAG_TEXT) => self.text(tag).into(),
+            TAG_TIME => {
                 self.last_time = self.last_time.wrapping_add(unzigzag(self.number()));
                 let time = OffsetDateTime::from_unix_timestamp(self.last_time);
                 time.map_or(Json::Null, |time| format_datetime(time).into())
             }
-            LIST => (0..self.number()).map(|_| self.value()).collect::<Vec<_>>().into(),
-            OBJECT => {
+            TAG_LIST => (0..self.number()).map(|_| self.value()).collect::<Vec<_>>().into(),
+            TAG_OBJECT => {
                 let fields = (0..self.number()).map(|_| {
                     let tag = self.byte();
                     (self.text(tag).to_owned(), self.value())

@@ -1,5 +1,6 @@
 //! Validates payloads of several kinds. A payload, or the decision that carries it, names its kind.
-//! A payload without a known kind is rejected as any other, with a violation that names the kinds.
+//! A payload without a known kind is rejected like any invalid payload. The violation names the
+//! known kinds.
 
 use super::{Judge, Judgement, Violation, kinds, unknown_name_hint};
 use crate::engine::Rules;
@@ -70,7 +71,8 @@ impl JudgeByField {
         Ok(self.judge(&Json::Object(payload)))
     }
 
-    /// Masks the private keys of all kinds in an error about the JSON text of a payload.
+    /// Masks the keys of `@private` dicts, of all payload kinds, in an error about the JSON text of
+    /// a payload.
     #[must_use]
     pub fn masked_error(&self, error: JsonError) -> JsonError {
         self.judges.values().fold(error, |error, judge| judge.masked_error(error))
@@ -91,8 +93,8 @@ pub fn reject_unknown_kind(rules: &Rules, kind: &str, payload: &Json) -> Judgeme
 /// The name under which rules read the kind of a payload.
 const KIND: &str = "decision";
 
-/// Returns the field in which payloads name their kind, by `const decision`; `None` without such a
-/// field.
+/// Returns the field in which payloads name their kind: in the first `payload` statement, the field
+/// that must equal the kind (`const decision`). `None` without such a field.
 fn kind_field(rules: &Rules) -> Option<&str> {
     let payload = rules.program().payloads.first()?;
     let mut fields = payload.object.fields.iter();
@@ -100,10 +102,10 @@ fn kind_field(rules: &Rules) -> Option<&str> {
     fields.find(|field| field.exactly.as_ref().is_some_and(names_kind)).map(|field| &*field.name)
 }
 
-/// Rejects a payload whose field `field` should name a payload kind, but is missing or does not.
-/// Without `field`, the field [`KIND`] of `payload` names it. The rule of the violation is the rule
-/// that this payload violates at `field` if it is validated as the first kind of the rules. If
-/// there is no such rule, the violation has the rule name `FIELD.required` or `FIELD.match`.
+/// Rejects a payload whose field `field` is missing or names no payload kind. If `field` is `None`,
+/// the field [`KIND`] of `payload` is used. The rule of the violation is the rule that this payload
+/// violates at `field` if it is validated as the first kind of the rules. If there is no such rule,
+/// the violation has the rule name `FIELD.required` or `FIELD.match`.
 fn reject(rules: &Rules, field: Option<&str>, payload: &Json) -> Judgement {
     let path = field.map_or_else(|| "$".to_owned(), |field| format!("$.{field}"));
     let field = field.unwrap_or(KIND);

@@ -59,8 +59,8 @@ pub fn changes(old: &Rules, new: &Rules) -> Vec<Change> {
 }
 
 /// Returns the names of the rules of a `payload` statement whose violation rejects the payload.
-/// Rules that only warn or complete the payload are left out. The bool of a rule is true if the
-/// comparison of schemas already reports its changes.
+/// Rules that only warn or complete the payload are left out. Each name is mapped to true if the
+/// comparison of schemas already reports changes of the rule.
 fn rejecting_rules<'p>(program: &'p Program, kind: &str) -> BTreeMap<&'p str, bool> {
     let tables =
         program.payload_named(kind).map(|payload: &Payload| payload.block.tables()).unwrap_or_default();

@@ -75,8 +75,8 @@ impl<'a> PayloadEngine<'a> {
     }
 
     /// Sets the `each` blocks (rules for each element of a list) that enclose the current rule. The
-    /// limits depend on these blocks: they are tighter inside nested lists. An arena checks the
-    /// limits, and there are two: one of the engine, and one for explanations. Both are updated.
+    /// limits depend on these blocks: they are tighter inside nested lists. Two arenas check the
+    /// limits: one of the engine, and one for explanations. Both are updated.
     pub fn set_enclosing_blocks(&mut self, blocks: EachBlocks) {
         self.arena.set_enclosing_blocks(blocks);
         match &mut self.evaluation {

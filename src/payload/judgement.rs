@@ -21,7 +21,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Returns the name of the verdict as the JSON form of a judgement contains it.
+    /// Returns the name of the verdict, as the JSON of a judgement contains it.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Accept => "accept",
@@ -199,8 +199,8 @@ impl Judgement {
         &self.findings.warnings
     }
 
-    /// Returns the rules that could not be evaluated, because an input that they read was not
-    /// given. Empty for a strict judge or kind, where these rules are violations.
+    /// Returns the rules that could not be evaluated, for example because an input that they read
+    /// was not given. Empty for a strict judge or kind, where these rules count as violations.
     pub fn unchecked(&self) -> &[Unchecked] {
         &self.findings.unchecked
     }

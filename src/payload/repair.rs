@@ -1,5 +1,5 @@
 //! Applies corrections, such as default values, to a copy of a payload that violates rules. If the
-//! copy violates none, the payload need not be rejected.
+//! corrected copy violates no rule, the payload need not be rejected.
 
 use super::judgement::Applied;
 use super::path::{PathStep, value_at_mut};

@@ -61,7 +61,7 @@ fn field_schema(field: &PayloadField) -> Json {
         schema["description"] = json!(&*field.docs);
     }
     if field.not_blank {
-        // The pattern is a non-blank character, by the same definition of blank as `trim`.
+        // The pattern requires one character that `str::trim` would not remove.
         schema["pattern"] = json!("[^\\s\\u0085]");
     }
     match &field.limits {

@@ -21,7 +21,7 @@ fn run_test(rules: &Rules, test: &Test) -> Option<TestOutcome> {
         format_verdict(kind, outcome, breaks.iter().map(|(rule, path)| (&**rule, path.as_deref())));
     // If the test expects paths, show the actual paths too.
     let shows_paths = breaks.iter().any(|(_, path)| path.is_some());
-    let (passed, actual) = match judge_message(rules, kind, test) {
+    let (passed, actual) = match judge_test_payload(rules, kind, test) {
         Ok((found, broken)) => {
             let is_expected = *found == **outcome && (breaks.is_empty() || matches_expected(breaks, &broken));
             let mut shown_rules: Vec<(&str, Option<&str>)> =
@@ -52,7 +52,7 @@ fn matches_expected(expected: &[(Arc<str>, Option<Arc<str>>)], broken: &[Violate
 
 /// Validates the payload of a test. Returns the verdict, and the violated rules with their paths,
 /// sorted by rule name.
-fn judge_message(
+fn judge_test_payload(
     rules: &Rules,
     kind: &str,
     test: &Test,

@@ -1,8 +1,9 @@
 //! Reads `rulec.toml`, the settings file for checking rules: it sets which warnings fail the check,
-//! and the maximum cost of a decision. It applies to all rules files in its folder and below. The
-//! nearest `rulec.toml` in or above the folder of a rules file applies; command-line options
-//! override its settings. An unknown setting is an error with its position, so that a misspelt name
-//! is not silently ignored. The `rulec` program and the language server both use this crate.
+//! and the maximum cost of a decision. The settings apply to all rules files in the folder of
+//! `rulec.toml` and below. The nearest `rulec.toml` in or above the folder of a rules file applies;
+//! command-line options override its settings. An unknown setting is an error with its position, so
+//! that a misspelt name is not silently ignored. The `rulec` program and the language server both
+//! use this crate.
 
 use rulec::{Code, Message};
 use rulec_base::diag::{comma_list, nearest};

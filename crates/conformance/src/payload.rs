@@ -91,7 +91,8 @@ fn difference(expected: &Json, actual: &Json) -> Option<Message> {
         return Some(message!("expected {expected}, got {actual}"));
     };
     for (key, value) in expected_members {
-        let given = actual_members.get(key).map(|value| rule_and_path(key, value)).unwrap_or(Json::Null);
+        let given =
+            actual_members.get(key).map(|value| reduce_to_rule_and_path(key, value)).unwrap_or(Json::Null);
         if !is_same_value(value, &given) {
             return Some(message!("`{key}`: expected {value}, got {given}"));
         }
@@ -105,7 +106,7 @@ fn difference(expected: &Json, actual: &Json) -> Option<Message> {
 /// Prepares the member `key` of an actual result for comparison. If `key` is `violations` or
 /// `remaining`, `value` is a list of violations: each is reduced to its rule and path. Any other
 /// value is returned unchanged.
-fn rule_and_path(key: &str, value: &Json) -> Json {
+fn reduce_to_rule_and_path(key: &str, value: &Json) -> Json {
     match value {
         Json::Array(items) if key == "violations" || key == "remaining" => {
             let reduce_violation = |item: &Json| {

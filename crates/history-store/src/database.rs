@@ -1,7 +1,9 @@
 //! Stores a history in the tables of an SQLite database, so that it survives the end of the
 //! process. Only the thread in `writer` calls this code.
 
-use crate::element::{Kept, Moment, Report, parse_element, parse_time, read_events, stored_text, time_of};
+use crate::element::{
+    Kept, Moment, Report, parse_element, parse_element_time, parse_time, read_events, to_stored_text,
+};
 use crate::hash_key::open_private;
 use rulec::history::{Changes, Events, HashKey, StoreError};
 use rulec_lang::history::AT_FIELD;
@@ -9,14 +11,14 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 
-const FILE: &str = "history.sqlite";
+const DATABASE_FILE: &str = "history.sqlite";
 /// The version of the table format, which SQLite stores as `user_version`. A database with another
 /// version is refused.
 const FORMAT: i64 = 1;
 
 /// The SQL that creates the tables. The primary key of `event` sorts the messages of one history
 /// key by time, and messages with the same time by arrival.
-const TABLES: &str = "
+const CREATE_TABLES: &str = "
 CREATE TABLE event (
     key TEXT NOT NULL, seconds INTEGER NOT NULL, nanos INTEGER NOT NULL, arrival INTEGER NOT NULL,
     element TEXT NOT NULL, PRIMARY KEY (key, seconds, nanos, arrival)
@@ -36,13 +38,13 @@ pub(crate) struct Database {
     next_arrival: i64,
     /// The error that broke the current transaction, if there was one. The transaction cannot be
     /// committed then.
-    lost: Option<StoreError>,
+    transaction_error: Option<StoreError>,
 }
 
 impl Database {
     /// Returns the path of the database file in a folder.
     pub fn path(folder: &Path) -> PathBuf {
-        folder.join(FILE)
+        folder.join(DATABASE_FILE)
     }
 
     /// Opens the database in a folder. Creates its file and tables if they do not exist.
@@ -74,7 +76,7 @@ impl Database {
         let format: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(fail)?;
         let is_new = format == 0;
         if is_new {
-            let create = format!("BEGIN; {TABLES} PRAGMA user_version = {FORMAT}; COMMIT;");
+            let create = format!("BEGIN; {CREATE_TABLES} PRAGMA user_version = {FORMAT}; COMMIT;");
             connection.execute_batch(&create).map_err(fail)?;
         } else if format != FORMAT {
             let path = path.display();
@@ -86,7 +88,7 @@ impl Database {
         let next_arrival = next.map_err(fail)?;
         let has_events = "SELECT EXISTS (SELECT 1 FROM event)";
         let has_events: bool = connection.query_row(has_events, [], |row| row.get(0)).map_err(fail)?;
-        Ok(Database { connection, path, is_new: !has_events, next_arrival, lost: None })
+        Ok(Database { connection, path, is_new: !has_events, next_arrival, transaction_error: None })
     }
 
     /// True if the database had no messages when it was opened.
@@ -102,7 +104,7 @@ impl Database {
     /// commit.
     pub fn begin(&mut self) {
         self.roll_back();
-        self.lost = self.run(|connection| connection.execute_batch("BEGIN IMMEDIATE")).err();
+        self.transaction_error = self.run(|connection| connection.execute_batch("BEGIN IMMEDIATE")).err();
     }
 
     /// Runs `work` in a savepoint of the transaction. After an error, undoes only the changes of
@@ -112,7 +114,7 @@ impl Database {
         &mut self,
         work: impl FnOnce(&mut Database) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        if let Some(error) = &self.lost {
+        if let Some(error) = &self.transaction_error {
             return Err(error.clone());
         }
         let execute = |connection: &Connection, sql| connection.prepare_cached(sql)?.execute([]);
@@ -127,7 +129,7 @@ impl Database {
         if let Err(error) = ended {
             // An error of `work` is reported first, because it caused the failure of the savepoint.
             let cause = result.err().unwrap_or(error);
-            self.lost = Some(cause.clone());
+            self.transaction_error = Some(cause.clone());
             return Err(cause);
         }
         result
@@ -137,7 +139,7 @@ impl Database {
     /// changes.
     pub fn commit(&mut self) -> Result<(), StoreError> {
         let next = self.next_arrival;
-        let committed = match self.lost.take() {
+        let committed = match self.transaction_error.take() {
             Some(error) => Err(error),
             None => self.run(|connection| {
                 connection
@@ -161,10 +163,10 @@ impl Database {
     /// 3339) of the newest message that the bound `at most` has removed.
     pub fn apply(&mut self, key: &str, changes: &Changes, dropped: Option<&str>) -> Result<(), StoreError> {
         for element in &changes.inserted {
-            let (seconds, nanos) = time_of(element)?;
+            let (seconds, nanos) = parse_element_time(element)?;
             let arrival = self.next_arrival;
             self.next_arrival += 1;
-            let row = params![key, seconds, nanos, arrival, stored_text(element)];
+            let row = params![key, seconds, nanos, arrival, to_stored_text(element)];
             self.run(|connection| {
                 connection.prepare_cached("INSERT INTO event VALUES (?1, ?2, ?3, ?4, ?5)")?.execute(row)
             })?;
@@ -240,7 +242,7 @@ impl Database {
         let mut last_key = None;
         self.for_each_row(None, &mut |key, at, element| {
             report.messages += 1;
-            match element.and_then(|element| time_of(&element)) {
+            match element.and_then(|element| parse_element_time(&element)) {
                 Ok(found) if found == at => {}
                 Ok(_) => report.problems.push(format!("{key}: a message is not at the place of its time")),
                 Err(StoreError(error)) => report.problems.push(format!("{key}: {error}")),
@@ -281,7 +283,7 @@ impl Database {
         })?;
         for (key, element) in newest {
             let element = parse_element(&element)?;
-            let at = time_of(&element)?;
+            let at = parse_element_time(&element)?;
             let dropped = self.run(|connection| dropped_of(connection, &key))?;
             if dropped.is_none_or(|dropped| parse_time(&dropped).is_ok_and(|dropped| dropped < at)) {
                 let text = element[AT_FIELD].as_str().unwrap_or_default();
@@ -341,7 +343,7 @@ mod tests {
     fn database() -> (tempfile::TempDir, Database) {
         let folder = tempfile::tempdir().expect("a folder");
         let database = Database::open(folder.path()).expect("it opens");
-        // SQLite undoes the whole transaction, as it may if the disk is full.
+        // The first trigger makes SQLite undo the whole transaction, as a full disk may do.
         let triggers = "CREATE TRIGGER full BEFORE INSERT ON event WHEN new.key = 'full' \
              BEGIN SELECT RAISE(ROLLBACK, 'the disk is full'); END; \
              CREATE TRIGGER bad BEFORE DELETE ON event WHEN old.key = 'bad' \
@@ -357,7 +359,7 @@ mod tests {
         assert_eq!(record(&mut database, "first"), Ok(()));
         let StoreError(error) = record(&mut database, "full").expect_err("it fails");
         assert!(error.contains("the disk is full"), "{error}");
-        // What follows is not run, and would be kept at once otherwise.
+        // Without a transaction, SQLite would commit this record at once, so it must not run.
         assert!(record(&mut database, "last").is_err());
         let StoreError(error) = database.commit().expect_err("it fails");
         assert!(error.contains("the disk is full"), "{error}");

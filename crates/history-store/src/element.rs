@@ -34,9 +34,9 @@ pub struct Report {
 /// A point in time: seconds since 1970 (UTC), and the nanoseconds within that second.
 pub(crate) type Moment = (i64, u32);
 
-/// Returns the JSON text that a store keeps of a message. Reading numbers the messages again, so
-/// the text does not contain the position.
-pub(crate) fn stored_text(element: &Json) -> String {
+/// Converts a message to the JSON text that a store saves. The text does not contain the position,
+/// because the messages are numbered again when they are read.
+pub(crate) fn to_stored_text(element: &Json) -> String {
     let mut element = element.clone();
     if let Json::Object(fields) = &mut element {
         fields.remove(POSITION_FIELD);
@@ -56,7 +56,7 @@ pub(crate) fn read_events<'t>(
 ) -> Result<Events, StoreError> {
     let elements = texts.enumerate().map(|(position, text)| {
         let mut element = parse_element(text)?;
-        time_of(&element)?;
+        parse_element_time(&element)?;
         element[POSITION_FIELD] = position.into();
         Ok(element)
     });
@@ -72,7 +72,7 @@ pub(crate) fn parse_element(text: &str) -> Result<Json, StoreError> {
     }
 }
 
-pub(crate) fn time_of(element: &Json) -> Result<Moment, StoreError> {
+pub(crate) fn parse_element_time(element: &Json) -> Result<Moment, StoreError> {
     let at = element.get(AT_FIELD).and_then(Json::as_str);
     parse_time(at.ok_or_else(|| StoreError("a kept message has no time".to_owned()))?)
 }

@@ -6,16 +6,16 @@ use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-const FILE: &str = "hash.key";
+const HASH_KEY_FILE: &str = "hash.key";
 
 /// Reads the secret hash key from its file in `folder`. If the database is new and has no key yet,
 /// creates the file with a random key.
 ///
 /// # Errors
-/// If the file cannot be read or created, has another form, or is missing although the database has
-/// messages.
+/// If the file cannot be read or created, has another format, or is missing although the database
+/// has messages.
 pub(crate) fn read_or_create(folder: &Path, is_new: bool) -> Result<HashKey, StoreError> {
-    let path = folder.join(FILE);
+    let path = folder.join(HASH_KEY_FILE);
     let error = |error: std::io::Error| StoreError(format!("{}: {error}", path.display()));
     match fs::read_to_string(&path) {
         Ok(text) => parse(text.trim()).ok_or_else(|| {
@@ -23,7 +23,7 @@ pub(crate) fn read_or_create(folder: &Path, is_new: bool) -> Result<HashKey, Sto
         }),
         Err(found) if found.kind() == ErrorKind::NotFound && is_new => {
             let key = HashKey::random();
-            create(&path, key).map_err(error)?;
+            create_key_file(&path, key).map_err(error)?;
             Ok(key)
         }
         Err(found) if found.kind() == ErrorKind::NotFound => Err(StoreError(format!(
@@ -36,7 +36,7 @@ pub(crate) fn read_or_create(folder: &Path, is_new: bool) -> Result<HashKey, Sto
 
 /// Writes the hash key to a temporary file and renames it, so that a crash never leaves an
 /// incomplete key file.
-fn create(path: &Path, key: HashKey) -> std::io::Result<()> {
+fn create_key_file(path: &Path, key: HashKey) -> std::io::Result<()> {
     let unfinished = path.with_extension("new");
     // A crash may have left an incomplete temporary file.
     let _ = fs::remove_file(&unfinished);

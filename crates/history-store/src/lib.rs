@@ -47,7 +47,7 @@ use std::sync::{PoisonError, RwLock};
 use writer::Writer;
 
 /// Maximum number of history keys (such as user ids) whose messages are cached in memory.
-const CACHED_KEYS: usize = 100_000;
+const MAX_CACHED_KEYS: usize = 100_000;
 
 /// A store that keeps the recorded messages of each key in a folder on disk. Only one store at a
 /// time can use a folder.
@@ -79,7 +79,7 @@ impl DurableStore {
         let database = Database::open(folder)?;
         let hash_key = hash_key::read_or_create(folder, database.is_new())?;
         let writer = Writer::start(database)?;
-        let (cache, in_use) = (EventCache::new(CACHED_KEYS), RwLock::default());
+        let (cache, in_use) = (EventCache::new(MAX_CACHED_KEYS), RwLock::default());
         Ok(DurableStore { cache, hash_key, writer, in_use, deferred: false })
     }
 

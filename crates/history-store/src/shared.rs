@@ -3,7 +3,8 @@
 //! The state of a key has a version. A call reads the messages of the key, decides, and sends its
 //! changes with the version that it has read. A script at the server makes the changes only if the
 //! version is still the same (compare and set). Otherwise the call decides again with the messages
-//! as they are then. So no two processes both spend the rest of a budget.
+//! as they are then. So two processes cannot both spend the rest of a budget that rules count in
+//! the history.
 //!
 //! A connection can break between the request and its answer. The call then sends the same request
 //! again. The server remembers the writers of the last versions, so it recognizes a request that it
@@ -14,7 +15,7 @@ mod server;
 
 pub use address::SharedAddress;
 
-use crate::element::{self, Kept, Report, parse_element, read_events, stored_text, time_of};
+use crate::element::{self, Kept, Report, parse_element, parse_element_time, read_events, to_stored_text};
 use crate::hash_key;
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
 use redis::{Client, Script, ScriptInvocation};
@@ -27,25 +28,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Maximum number of keys whose messages are cached in memory.
-const CACHED_KEYS: usize = 100_000;
-/// The version of the format at the server.
+const MAX_CACHED_KEYS: usize = 100_000;
+/// The version of the format in which a history is stored at the server.
 const FORMAT: &str = "1";
 /// The key of the set with the names of all histories at the server.
 const NAMES_KEY: &str = "rulec::histories";
 /// The number of versions whose writers the server remembers.
-const WRITERS: u64 = 64;
-/// How long a call decides again while other processes change the same key.
+const REMEMBERED_WRITERS: u64 = 64;
+/// Maximum time for which a call repeats its decision while other processes change the same key.
 const CONFLICT_TIME: Duration = Duration::from_secs(8);
 /// The longest pause before a call decides again.
 const MAX_PAUSE: Duration = Duration::from_millis(16);
-/// The number of characters before the JSON text of a stored message: its nanoseconds and its
-/// arrival number. They order the messages of the same second.
-const PLACE_CHARS: usize = 25;
-/// The number of keys that one request lists.
-const LISTED_KEYS: usize = 1_000;
-/// The characters of a name that a key at the server contains as they are.
-const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_');
-/// The characters of a name that an address contains as `%XX`.
+/// The number of characters before the JSON text of a stored message. They are its nanoseconds and
+/// its arrival number, which order the messages of the same second.
+const SORT_PREFIX_CHARS: usize = 25;
+/// The number of keys that one `SCAN` request asks for.
+const KEYS_PER_SCAN: usize = 1_000;
+/// The characters of a history's name that are written as `%XX` in the keys at the server.
+const ENCODED_IN_KEY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_');
+/// The characters of a history's name that are written as `%XX` in an address.
 const ENCODED_IN_ADDRESS: &AsciiSet = &CONTROLS.add(b' ').add(b'#').add(b'%').add(b'@');
 
 /// A store that keeps the recorded messages of each key at a Redis server. Several processes can
@@ -55,9 +56,10 @@ pub struct SharedStore {
     hash_key: HashKey,
     server: Server,
     scripts: Scripts,
-    /// The beginning of the keys of this history at the server.
+    /// The text with which all Redis keys of this history begin.
     prefix: String,
-    /// Differs from the text of each other store. It begins the names of writers.
+    /// A random text that no other store has. The name of each writer (a change that this store
+    /// sends) begins with it.
     instance: String,
     /// The number of changes that this store has sent.
     changes_sent: AtomicU64,
@@ -80,7 +82,7 @@ impl Scripts {
 /// The messages of a key as the server has them.
 struct Loaded {
     events: Events,
-    /// The version of the state, and its writer.
+    /// The version of the key's state, and the name of the writer of this version.
     stamp: String,
 }
 
@@ -142,9 +144,9 @@ impl SharedStore {
             StoreError(format!("{place}: the history has no name; write one after `#`, as in {place}#guard"))
         })?;
         // Encoded, a name contains no colon. So no key of one history belongs to another one.
-        let encoded = utf8_percent_encode(name, ENCODED);
+        let encoded = utf8_percent_encode(name, ENCODED_IN_KEY);
         let mut store = SharedStore {
-            cache: EventCache::new(CACHED_KEYS),
+            cache: EventCache::new(MAX_CACHED_KEYS),
             hash_key: HashKey::random(),
             server,
             scripts: Scripts::new(),
@@ -180,7 +182,8 @@ impl SharedStore {
         }
     }
 
-    /// Reads the key of the hashes. If the history does not exist, creates it if `creates` is true.
+    /// Reads the settings of the history: its format, and the secret key of its hashes. If the
+    /// history does not exist, creates it if `creates` is true, otherwise returns an error.
     fn read_settings(&mut self, name: &str, creates: bool) -> Result<(), StoreError> {
         let settings_key = self.prefix.trim_end_matches(':').to_owned();
         let place = self.server.place().to_owned();
@@ -231,7 +234,7 @@ impl SharedStore {
             for (text, _) in self.stored_messages(&key)? {
                 if !visit(Kept {
                     key: key.clone(),
-                    element: self.named(&key, parse_element(json_of(&text)))?,
+                    element: self.with_error_context(&key, parse_element(json_of(&text)))?,
                 }) {
                     return Ok(());
                 }
@@ -240,7 +243,7 @@ impl SharedStore {
         Ok(())
     }
 
-    /// Checks the form and time of each message.
+    /// Checks the format and the time of each message.
     ///
     /// # Errors
     /// If the messages cannot be read.
@@ -251,7 +254,7 @@ impl SharedStore {
             report.keys += usize::from(!messages.is_empty());
             report.messages += messages.len();
             for (text, score) in messages {
-                let found = parse_element(json_of(&text)).and_then(|element| time_of(&element));
+                let found = parse_element(json_of(&text)).and_then(|element| parse_element_time(&element));
                 match found {
                     Ok((seconds, nanos))
                         if score.parse() == Ok(seconds) && text.starts_with(&format!("{nanos:09}")) => {}
@@ -274,9 +277,9 @@ impl SharedStore {
         let Some(before) = before.map(element::parse_time).transpose()? else { return Ok(0) };
         let mut removed = 0;
         for key in self.keys()? {
-            removed += self.until_unchanged(&key, || {
+            removed += self.retry_on_conflict(&key, || {
                 let Loaded { events, stamp } = self.load(&key, None)?.ok_or_else(|| self.no_answer())?;
-                let is_old = |element: &&_| time_of(element).is_ok_and(|at| at < before);
+                let is_old = |element: &&_| parse_element_time(element).is_ok_and(|at| at < before);
                 let old: Vec<_> = events.elements().iter().take_while(is_old).collect();
                 let Some(newest) = old.last() else { return Ok(Some(0)) };
                 let newest = newest[AT_FIELD].as_str().unwrap_or_default();
@@ -296,7 +299,7 @@ impl SharedStore {
         let (mut keys, mut cursor) = (BTreeSet::new(), 0_u64);
         loop {
             let mut scan = redis::cmd("SCAN");
-            scan.arg(cursor).arg("MATCH").arg(format!("{prefix}*")).arg("COUNT").arg(LISTED_KEYS);
+            scan.arg(cursor).arg("MATCH").arg(format!("{prefix}*")).arg("COUNT").arg(KEYS_PER_SCAN);
             let (next, found): (u64, Vec<String>) = self.server.read(|connection| scan.query(connection))?;
             keys.extend(found.iter().filter_map(|key| key.strip_prefix(&prefix)).map(str::to_owned));
             if next == 0 {
@@ -338,7 +341,7 @@ impl SharedStore {
         }
         let dropped = Some(dropped.as_str()).filter(|dropped| !dropped.is_empty());
         let texts = texts.iter().map(|text| json_of(text));
-        let mut events = self.named(key, read_events(texts, self.hash_key, dropped))?;
+        let mut events = self.with_error_context(key, read_events(texts, self.hash_key, dropped))?;
         events.set_stamp(&stamp);
         Ok(Some(Loaded { events, stamp }))
     }
@@ -352,16 +355,17 @@ impl SharedStore {
     }
 
     /// Adds the key and the address of the server to an error about a stored message.
-    fn named<T>(&self, key: &str, result: Result<T, StoreError>) -> Result<T, StoreError> {
+    fn with_error_context<T>(&self, key: &str, result: Result<T, StoreError>) -> Result<T, StoreError> {
         let place = self.server.place();
         result.map_err(|StoreError(error)| StoreError(format!("{place}: the key {key}: {error}")))
     }
 
-    /// Makes the changes of a key whose state has the stamp `read`. Returns the new stamp. `None`
-    /// if another process has changed the key since.
+    /// Changes the messages of a key, if its state still has the stamp `read`. Returns the new
+    /// stamp. `None` if another process has changed the key since the stamp was read.
     ///
     /// # Errors
-    /// If the server cannot be used. If its answer is missing, the changes may be made or not.
+    /// If the server cannot be used. If the server does not answer, it is unknown whether the
+    /// changes were made.
     fn commit(
         &self,
         key: &str,
@@ -374,10 +378,15 @@ impl SharedStore {
         let (version, last_writer) = read.split_once(' ').unwrap_or((read, ""));
         let dropped = dropped.filter(|_| changes.removed > 0).unwrap_or_default();
         let mut call = self.invocation(&self.scripts.commit, key);
-        call.arg(version).arg(last_writer).arg(&writer).arg(changes.removed).arg(dropped).arg(WRITERS);
+        call.arg(version)
+            .arg(last_writer)
+            .arg(&writer)
+            .arg(changes.removed)
+            .arg(dropped)
+            .arg(REMEMBERED_WRITERS);
         for element in &changes.inserted {
-            let (seconds, nanos) = time_of(element)?;
-            call.arg(seconds).arg(format!("{nanos:09}")).arg(stored_text(element));
+            let (seconds, nanos) = parse_element_time(element)?;
+            call.arg(seconds).arg(format!("{nanos:09}")).arg(to_stored_text(element));
         }
         let unsure = |reason: &str| {
             StoreError(format!("{reason}; the message may be recorded, so do not repeat the decision"))
@@ -395,9 +404,9 @@ impl SharedStore {
         }
     }
 
-    /// Calls `attempt` until it returns a value. It returns `None` if another process has changed
-    /// the key in the meantime.
-    fn until_unchanged<T>(
+    /// Calls `attempt` until it returns a value, for at most [`CONFLICT_TIME`]. `attempt` returns
+    /// `None` if another process has changed the key during the attempt.
+    fn retry_on_conflict<T>(
         &self,
         key: &str,
         mut attempt: impl FnMut() -> Result<Option<T>, StoreError>,
@@ -424,7 +433,7 @@ impl SharedStore {
 
 /// Returns the JSON text of a stored message.
 fn json_of(stored: &str) -> &str {
-    stored.get(PLACE_CHARS..).unwrap_or_default()
+    stored.get(SORT_PREFIX_CHARS..).unwrap_or_default()
 }
 
 fn connect(address: &SharedAddress) -> Result<Server, StoreError> {
@@ -443,7 +452,7 @@ impl Store for SharedStore {
             self.load_all(key)
         };
         self.cache.with_key(key, load, |events| {
-            self.until_unchanged(key, || {
+            self.retry_on_conflict(key, || {
                 // Another process may have changed the key since its messages were cached.
                 if !is_fresh.replace(false)
                     && let Some(Loaded { events: newer, .. }) = self.load(key, events.stamp())?

@@ -9,26 +9,26 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 /// Maximum number of jobs in the queue. A call that finds the queue full waits.
-const MAX_WAITING: usize = 4_096;
+const MAX_QUEUED_JOBS: usize = 4_096;
 
 enum Job {
     /// Work that runs in one transaction with other jobs. It returns a function that is later
     /// called with the result of this transaction.
-    Together(Box<dyn FnOnce(&mut Database) -> Report + Send>),
+    Together(Box<dyn FnOnce(&mut Database) -> ResultReporter + Send>),
     /// Work that runs outside of transactions, such as compaction.
     Alone(Box<dyn FnOnce(&mut Database) + Send>),
 }
 
 /// Function that reports the result of a transaction to the caller that waits for it.
-type Report = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
+type ResultReporter = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
 /// Sends jobs to the thread that owns the database, which is the only thread that writes to it.
 pub(crate) struct Writer {
     /// The queue of jobs. `None` only while the writer is dropped, which ends the thread.
     jobs: Option<SyncSender<Job>>,
     thread: Option<JoinHandle<()>>,
-    /// The first error of a job that no caller waited for. Its changes are lost, so all later calls
-    /// fail.
+    /// The first error of a job that no caller waited for. The changes of the job are lost, so all
+    /// later calls fail.
     failure: Arc<Mutex<Option<StoreError>>>,
 }
 
@@ -38,7 +38,7 @@ impl Writer {
     /// # Errors
     /// If the operating system cannot create a thread.
     pub fn start(database: Database) -> Result<Writer, StoreError> {
-        let (jobs, receiver) = sync_channel(MAX_WAITING);
+        let (jobs, receiver) = sync_channel(MAX_QUEUED_JOBS);
         let thread = std::thread::Builder::new()
             .name("rulec-history".to_owned())
             .spawn(move || run(database, &receiver))
@@ -59,8 +59,8 @@ impl Writer {
             let result = database.in_savepoint(work);
             Box::new(move |committed| drop(sender.send(committed.and(result))))
         })))?;
-        let result = receiver.recv().map_err(|_| ended())?;
-        self.failure()?;
+        let result = receiver.recv().map_err(|_| thread_ended_error())?;
+        self.check_failure()?;
         result
     }
 
@@ -75,15 +75,15 @@ impl Writer {
     ) -> Result<T, StoreError> {
         let (sender, receiver) = sync_channel(1);
         self.push(Job::Alone(Box::new(move |database| drop(sender.send(work(database))))))?;
-        let result = receiver.recv().map_err(|_| ended())?;
-        self.failure()?;
+        let result = receiver.recv().map_err(|_| thread_ended_error())?;
+        self.check_failure()?;
         result
     }
 
     /// Queues `work` for a transaction, and returns without waiting for it.
     ///
     /// # Errors
-    /// If an earlier `work` of this method has failed.
+    /// If the `work` of an earlier call of this method has failed.
     pub fn send(
         &self,
         work: impl FnOnce(&mut Database) -> Result<(), StoreError> + Send + 'static,
@@ -97,15 +97,15 @@ impl Writer {
                 }
             })
         })))?;
-        self.failure()
+        self.check_failure()
     }
 
     fn push(&self, job: Job) -> Result<(), StoreError> {
-        let jobs = self.jobs.as_ref().ok_or_else(ended)?;
-        jobs.send(job).map_err(|_| ended())
+        let jobs = self.jobs.as_ref().ok_or_else(thread_ended_error)?;
+        jobs.send(job).map_err(|_| thread_ended_error())
     }
 
-    fn failure(&self) -> Result<(), StoreError> {
+    fn check_failure(&self) -> Result<(), StoreError> {
         match &*self.failure.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error.clone()),
             None => Ok(()),
@@ -122,7 +122,7 @@ impl Drop for Writer {
     }
 }
 
-fn ended() -> StoreError {
+fn thread_ended_error() -> StoreError {
     StoreError("the thread of the history has ended".to_owned())
 }
 
@@ -131,7 +131,7 @@ fn run(mut database: Database, receiver: &Receiver<Job>) {
         let mut reports = Vec::new();
         let mut alone = None;
         database.begin();
-        for job in std::iter::once(first).chain(receiver.try_iter().take(MAX_WAITING)) {
+        for job in std::iter::once(first).chain(receiver.try_iter().take(MAX_QUEUED_JOBS)) {
             match job {
                 Job::Together(work) => reports.push(work(&mut database)),
                 Job::Alone(work) => {

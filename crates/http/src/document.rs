@@ -1,5 +1,5 @@
-//! A document that is fetched again and again because it changes at times, such as a rules file.
-//! The entity tag (`ETag`) spares the download of an unchanged document.
+//! A document that is fetched repeatedly because it may change, such as a rules file. The entity
+//! tag (`ETag`) spares the download of an unchanged document.
 
 /// A version of a fetched document, as [`HttpClient::fetch`](super::HttpClient::fetch) returns it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! The error of an HTTP call. A message names the method and URL, the number of attempts, the
-//! failure and its remedy on one line.
+//! The error of an HTTP call. Its message names the method and URL, the failure, the remedy and the
+//! number of attempts, on one line.
 
 use rulec_base::diag::Message;
 use rulec_base::message;
@@ -30,7 +30,7 @@ impl CallLabel {
 }
 
 /// Removes the user name and password from a URL, so that an error can show the URL. Calls to URLs
-/// that contain them are refused.
+/// with a user name or password are refused.
 fn strip_user(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let (authority, path) = rest.split_at(rest.find(['/', '\\']).unwrap_or(rest.len()));
@@ -49,7 +49,7 @@ impl fmt::Display for CallLabel {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.to_message())]
 pub struct HttpError {
-    // Boxed, so that results stay small.
+    // Boxed, so that a `Result` with this error stays small.
     details: Box<ErrorDetails>,
 }
 
@@ -114,7 +114,8 @@ pub enum HttpFailure {
         /// The refused host, as `host` or `host:port`.
         host: String,
     },
-    /// The URL is not an absolute http or https URL, or contains a user name. No request was sent.
+    /// The URL is not an absolute http or https URL, or contains a user name or password. No
+    /// request was sent.
     BadUrl {
         /// Why the text is not a URL that may be called.
         why: Message,

@@ -57,7 +57,7 @@ impl FlowError {
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum ExecutorError {
-    /// The rules declare no endpoint.
+    /// The rules declare no endpoint that executes flows.
     NoEndpoint,
     /// The endpoint that the rules declare is invalid, whatever the values of its placeholders are.
     Template(#[from] TemplateError),

@@ -57,7 +57,8 @@ impl AllowedHosts {
         Ok(AllowedHosts { entries: entries.into_iter().map(to_entry).collect::<Result<_, _>>()? })
     }
 
-    /// Allows only the host of a URL, and only its port if the URL names one.
+    /// Creates a list that allows only the host of a URL. If the URL names a port, only that port
+    /// is allowed.
     ///
     /// # Errors
     /// If the text is no URL of http or https.
@@ -115,7 +116,8 @@ pub(super) fn parse_url(text: &str) -> Result<Url, HttpFailure> {
     }
 }
 
-/// Returns `host` or `host:port` of a URL, in the form of the entries in the list of allowed hosts.
+/// Returns the host of a URL as an entry of the list of allowed hosts: `host`, or `host:port` if
+/// the URL names a port.
 fn host_and_port(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"))

@@ -164,8 +164,8 @@ impl ChatModel {
         Ok(pick)
     }
 
-    /// Sends a request to the model and returns the pick in its response. With `on_reason`, streams
-    /// the response as [`ChatModel::choose_telling`] does.
+    /// Sends a request to the model, and returns the id that the model picked. With `on_reason`,
+    /// streams the response as [`ChatModel::choose_telling`] does.
     ///
     /// # Errors
     /// As [`ChatModel::choose`].

@@ -98,8 +98,8 @@ impl Request {
         self
     }
 
-    /// Asks for the response's body as [`Body::Text`], also if it is JSON. Otherwise, JSON that is
-    /// nested more than 128 deep is not parsed.
+    /// Returns the response's body as [`Body::Text`] without parsing it, even if it is JSON. Needed
+    /// for JSON that is nested more than 128 levels deep, which the client cannot parse.
     #[must_use]
     pub fn as_text(mut self) -> Request {
         self.wants_text = true;
@@ -160,7 +160,7 @@ impl Request {
     /// Masks the request's secrets in a server's text, and truncates the text to the length that an
     /// error value stores.
     pub(super) fn mask_and_truncate(&self, text: &str) -> String {
-        quote(&self.secrets(), text)
+        mask_secrets_and_truncate(&self.secrets(), text)
     }
 }
 
@@ -170,7 +170,7 @@ fn names_secret(name: &str) -> bool {
     SECRET_NAMES.iter().any(|part| name.contains(part))
 }
 
-fn quote(secrets: &[Secret], text: &str) -> String {
+fn mask_secrets_and_truncate(secrets: &[Secret], text: &str) -> String {
     let masked = secrets.iter().fold(text.to_owned(), |text, secret| secret.mask_in(&text));
     truncate_for_error(&masked)
 }
@@ -266,7 +266,7 @@ impl Response {
     pub(super) fn require_valid_json(self) -> Result<Response, HttpError> {
         match &self.body {
             Body::Text(text) if self.is_json && !text.trim().is_empty() => {
-                let failure = HttpFailure::NotJson { text: quote(&self.secrets, text) };
+                let failure = HttpFailure::NotJson { text: mask_secrets_and_truncate(&self.secrets, text) };
                 Err(HttpError::new(self.call, self.attempts, self.elapsed, failure))
             }
             _ => Ok(self),
@@ -282,7 +282,7 @@ impl Response {
         match body {
             Body::Json(value) => Ok(value),
             Body::Text(text) => serde_json::from_str(&text).map_err(|_| {
-                let text = quote(&secrets, &text);
+                let text = mask_secrets_and_truncate(&secrets, &text);
                 HttpError::new(call, attempts, elapsed, HttpFailure::NotJson { text })
             }),
         }

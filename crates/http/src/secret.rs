@@ -1,5 +1,5 @@
-//! A secret, such as an API key, that must not appear in logs and messages. Its `{:?}` form shows
-//! nothing of it. Error messages mask it in texts that a server sent back.
+//! A secret, such as an API key, that must not appear in logs and messages. Its `Debug` output does
+//! not show the secret. Error messages mask the secret in texts that a server sent back.
 
 use std::fmt;
 

@@ -32,7 +32,7 @@ use std::fmt;
 use text::{TemplateText, TextPiece, value_to_text};
 use url::UrlTemplate;
 
-const URL_PLACE: &str = "url";
+const URL_FIELD: &str = "url";
 
 /// An HTTP request with placeholders, which are filled with the values of each call.
 #[derive(Clone, PartialEq)]
@@ -83,7 +83,7 @@ impl Template {
             Some(_) => Err(type_error(field_path, message!("a string"))),
         };
         let url = UrlTemplate::parse(
-            string_field(URL_PLACE)?.ok_or_else(|| type_error(URL_PLACE, message!("there, a string")))?,
+            string_field(URL_FIELD)?.ok_or_else(|| type_error(URL_FIELD, message!("there, a string")))?,
         )?;
         let body = fields.get("body").filter(|body| !body.is_null()).map(BodyPart::parse);
         let method = match string_field("method")? {

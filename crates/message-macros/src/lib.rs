@@ -33,10 +33,10 @@ fn expand(input: TokenStream) -> Result<TokenStream, TemplateError> {
     let mut arguments = split_at_commas(input.collect()).into_iter();
     let first = arguments.next().unwrap_or_default();
     let literal =
-        literal(first).ok_or(("a message begins with its template, a literal", Span::call_site()))?;
+        single_literal(first).ok_or(("a message begins with its template, a literal", Span::call_site()))?;
     let span = literal.span();
     let (placeholders, has_escaped_braces) =
-        placeholders(&literal.to_string()).map_err(|message| (message, span))?;
+        parse_placeholders(&literal.to_string()).map_err(|message| (message, span))?;
     let (mut named_args, mut positional_args) = (Vec::new(), Vec::new());
     for argument in arguments {
         match split_named_argument(&argument) {
@@ -113,11 +113,13 @@ fn split_at_commas(input: TokenStream) -> Vec<TokenStream> {
 
 /// Returns the literal if the tokens are a single literal, otherwise `None`. A literal that another
 /// macro passed on is inside an invisible group; this function unwraps the group.
-fn literal(tokens: TokenStream) -> Option<Literal> {
+fn single_literal(tokens: TokenStream) -> Option<Literal> {
     let mut tokens = tokens.into_iter();
     match (tokens.next()?, tokens.next()) {
         (TokenTree::Literal(literal), None) => Some(literal),
-        (TokenTree::Group(group), None) if group.delimiter() == Delimiter::None => literal(group.stream()),
+        (TokenTree::Group(group), None) if group.delimiter() == Delimiter::None => {
+            single_literal(group.stream())
+        }
         _ => None,
     }
 }
@@ -139,7 +141,7 @@ fn split_named_argument(argument: &TokenStream) -> Option<(String, TokenStream)>
 /// Returns the names of a template's placeholders, and whether the template has escaped braces.
 /// `source` is the source text of the template literal. The error is the compiler's message about
 /// an invalid placeholder or brace.
-fn placeholders(source: &str) -> Result<(Vec<String>, bool), &'static str> {
+fn parse_placeholders(source: &str) -> Result<(Vec<String>, bool), &'static str> {
     let is_raw = source.starts_with('r');
     let (mut placeholders, mut has_escaped_braces) = (Vec::new(), false);
     let mut chars = source.chars().peekable();

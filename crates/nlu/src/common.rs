@@ -6,9 +6,9 @@
 //! `how do I`, these words would draw every question to that intent.
 //!
 //! The classifier therefore starts with a *prior*: assumed counts, as if it had already read
-//! [`PRIOR_SENTENCES`] other sentences. Half of them contain each common word. The more sentences
-//! the author writes, the less these assumed sentences matter. No word is removed, so a common word
-//! can still distinguish two intents.
+//! [`PRIOR_SENTENCES`] other sentences. Each common word is assumed to occur in half of these
+//! sentences. The more sentences the author writes, the less these assumed sentences matter. No
+//! word is removed, so a common word can still distinguish two intents.
 
 use hashbrown::HashSet;
 use std::sync::LazyLock;

@@ -134,8 +134,9 @@ impl Intent {
     }
 }
 
-/// The minimum score and lead below which the classifier abstains, that is, chooses no intent. A
-/// higher threshold or margin gives fewer wrong answers, but also fewer answers.
+/// The minimum score of the best intent, and its minimum lead over the second-best intent. Below
+/// one of them, the classifier abstains: it chooses no intent. A higher threshold or margin gives
+/// fewer wrong answers, but also fewer answers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// Minimum score of the chosen intent, from 0 to 1.

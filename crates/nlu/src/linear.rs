@@ -30,12 +30,13 @@ const OTHER_LABEL_COST: f32 = 1.0;
 /// each sentence and intent.
 const TOLERANCE: f32 = 1e-3;
 /// Target number of visits to sentences, summed over all passes. It determines the number of
-/// passes, within [`MIN_MAX_PASSES`]. With few sentences, many passes cost little. With many
-/// sentences, many passes gain little.
+/// passes, from [`MIN_PASSES`] to [`MAX_PASSES`]. With few sentences, many passes cost little. With
+/// many sentences, many passes gain little.
 const TARGET_VISITS: usize = 40_000;
-/// Minimum and maximum number of passes over the sentences. The maximum bounds the training time of
-/// small models.
-const MIN_MAX_PASSES: (usize, usize) = (8, 100);
+/// Minimum number of passes over the sentences.
+const MIN_PASSES: usize = 8;
+/// Maximum number of passes over the sentences. It bounds the training time of small models.
+const MAX_PASSES: usize = 100;
 
 /// A training sentence as a vector, with the intent that it belongs to.
 #[derive(Clone, Debug)]
@@ -69,7 +70,7 @@ impl LinearModel {
         };
         let mut row_order: Vec<usize> = (0..rows.len()).collect();
         let mut random = XorShift(0x9e37_79b9_7f4a_7c15);
-        let passes = (TARGET_VISITS / rows.len().max(1)).clamp(MIN_MAX_PASSES.0, MIN_MAX_PASSES.1);
+        let passes = (TARGET_VISITS / rows.len().max(1)).clamp(MIN_PASSES, MAX_PASSES);
         for _ in 0..passes {
             random.shuffle(&mut row_order);
             let mut largest_change = 0.0_f32;

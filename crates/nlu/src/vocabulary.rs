@@ -27,6 +27,8 @@ type FeatureMap<V> = HashMap<u64, V, foldhash::fast::FixedState>;
 #[derive(Debug, Default)]
 pub struct FeatureCounter {
     sentences: u32,
+    /// For each feature: the number of sentences that contain it, and whether it consists only of
+    /// common words.
     sentence_counts: FeatureMap<(u32, bool)>,
 }
 

@@ -13,12 +13,12 @@ use std::sync::Arc;
 
 /// The config fields that a `DATABASE` node may have. The engine that runs the plan enforces
 /// `timeout`.
-const FIELDS: [&str; 5] = ["query", "connection", "params", "parameters", "timeout"];
+const CONFIG_FIELDS: [&str; 5] = ["query", "connection", "params", "parameters", "timeout"];
 /// The config fields that contain the parameter values of the query. Both names mean the same.
 const PARAMETER_FIELDS: [&str; 2] = ["params", "parameters"];
 /// Maximum size of all rows that one query returns, in bytes. Column names and texts count with
 /// their length, all other values with 8 bytes.
-const ROW_BYTES: usize = 16 << 20;
+const MAX_RESULT_BYTES: usize = 16 << 20;
 
 /// What the queries of `DATABASE` nodes may do with a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ pub fn database_node(
             async move {
                 let connection = query.database.open()?;
                 // If this future is dropped, for example at the time limit, the query ends.
-                let _guard = Interrupt(connection.get_interrupt_handle());
+                let _guard = InterruptOnDrop(connection.get_interrupt_handle());
                 let asked = tokio::task::spawn_blocking(move || query.execute(&connection));
                 asked.await?
             }
@@ -89,9 +89,9 @@ pub fn database_node(
     }
 }
 
-struct Interrupt(InterruptHandle);
+struct InterruptOnDrop(InterruptHandle);
 
-impl Drop for Interrupt {
+impl Drop for InterruptOnDrop {
     fn drop(&mut self) {
         self.0.interrupt();
     }
@@ -107,7 +107,7 @@ impl Query {
     fn read(config: &Value, databases: &BTreeMap<String, Database>) -> Result<Query, ProcessError> {
         let no_fields = Map::new();
         let fields = config.as_object().unwrap_or(&no_fields);
-        if let Some(name) = fields.keys().find(|name| !FIELDS.contains(&&***name)) {
+        if let Some(name) = fields.keys().find(|name| !CONFIG_FIELDS.contains(&&***name)) {
             return Err(format!("`config.{name}` is nothing that a DATABASE node reads; leave it out").into());
         }
         let text = config["query"].as_str().ok_or("`config.query` must be a text")?.to_owned();
@@ -140,8 +140,8 @@ impl Query {
                 bytes += name.len() + value.as_str().map_or(8, str::len);
                 fields.insert(name.clone(), value);
             }
-            if bytes > ROW_BYTES {
-                return Err(format!("the rows have more than {ROW_BYTES} bytes; ask for fewer").into());
+            if bytes > MAX_RESULT_BYTES {
+                return Err(format!("the rows have more than {MAX_RESULT_BYTES} bytes; ask for fewer").into());
             }
             data.push(Value::Object(fields));
         }

@@ -7,7 +7,7 @@
 //! | `DATABASE` | [`database_node`]: queries SQLite files; needs the feature `database` |
 //!
 //! A program registers only the node types that it allows. The limits here protect the program from
-//! accidents. They are no sandbox: Python code can read the files that the program can read.
+//! accidents. The limits are no sandbox: Python code can read the files that the program can read.
 
 #[cfg(feature = "database")]
 mod database;

@@ -15,19 +15,19 @@ use tokio::process::{Child, Command};
 /// limits, and then runs the code.
 const SCRIPT: &str = include_str!("python.py");
 
-/// Maximum number of bytes of a process's error output that a failure quotes.
-const QUOTED_BYTES: u64 = 2000;
+/// Maximum number of bytes of a process's error output that an error message quotes.
+const MAX_QUOTED_BYTES: u64 = 2000;
 
 /// The config fields that a `PYTHON` node may have. The engine that runs the plan enforces
 /// `timeout`.
-const FIELDS: [&str; 3] = ["code", "inputs", "timeout"];
+const CONFIG_FIELDS: [&str; 3] = ["code", "inputs", "timeout"];
 
 /// How Python code is run: the interpreter and the limits.
 #[derive(Clone, Debug)]
 pub struct Python {
     program: PathBuf,
-    memory: u64,
-    output: u64,
+    max_memory_bytes: u64,
+    max_output_bytes: u64,
     environment: Vec<(String, String)>,
 }
 
@@ -39,19 +39,20 @@ impl Python {
     /// If there is no such program.
     pub fn new(program: impl AsRef<Path>) -> io::Result<Python> {
         let program = find_program(program.as_ref())?;
-        Ok(Python { program, memory: 1 << 30, output: 16 << 20, environment: Vec::new() })
+        let (max_memory_bytes, max_output_bytes) = (1 << 30, 16 << 20);
+        Ok(Python { program, max_memory_bytes, max_output_bytes, environment: Vec::new() })
     }
 
     /// Sets the maximum size of the address space of the Python process, in bytes. Default: 1 GiB.
     #[must_use]
     pub fn memory(self, bytes: u64) -> Python {
-        Python { memory: bytes, ..self }
+        Python { max_memory_bytes: bytes, ..self }
     }
 
     /// Sets the maximum size of the code's output, in bytes of JSON. Default: 16 MiB.
     #[must_use]
     pub fn output(self, bytes: u64) -> Python {
-        Python { output: bytes, ..self }
+        Python { max_output_bytes: bytes, ..self }
     }
 
     /// Sets an environment variable of the Python process. By default, the process has none.
@@ -77,7 +78,7 @@ fn find_program(name: &Path) -> io::Result<PathBuf> {
 
 /// Returns the factory of `PYTHON` nodes, for `CoordinatorBuilder::node_kind`.
 ///
-/// The code is the body of a function. Its variables are the fields of the node's input and of
+/// `config.code` is the body of a function. Its variables are the fields of the node's input and of
 /// `config.inputs`; `inputs` holds all of them. The output is the value that the code returns.
 /// Without a `return`, it is the value of the variable `result`. A value that is not an object
 /// becomes the field `result` of the output.
@@ -101,7 +102,7 @@ pub fn python_node(
     move |node| {
         let no_fields = Map::new();
         let config = node.config.as_object().unwrap_or(&no_fields);
-        if let Some(name) = config.keys().find(|name| !FIELDS.contains(&&***name)) {
+        if let Some(name) = config.keys().find(|name| !CONFIG_FIELDS.contains(&&***name)) {
             return Err(format!("`config.{name}` is nothing that a PYTHON node reads; leave it out").into());
         }
         let code =
@@ -157,19 +158,21 @@ impl Python {
         let folder = tempfile::tempdir()?;
         let mut errors = tempfile::tempfile()?;
         let mut running = RunningProcess { child: self.start(folder.path(), errors.try_clone()?)? };
-        let job = json!({"code": code, "inputs": inputs, "memory": self.memory});
+        let job = json!({"code": code, "inputs": inputs, "memory": self.max_memory_bytes});
         if let Some(mut stdin) = running.child.stdin.take() {
             // If the process ended early, its status and error output say why.
             let _ = stdin.write_all(job.to_string().as_bytes()).await;
         }
         let mut answer = Vec::new();
         if let Some(stdout) = running.child.stdout.take() {
-            stdout.take(self.output + 1).read_to_end(&mut answer).await?;
+            stdout.take(self.max_output_bytes + 1).read_to_end(&mut answer).await?;
         }
-        if answer.len() as u64 > self.output {
-            return Err(
-                format!("the output is larger than {} bytes of JSON; return less", self.output).into()
-            );
+        if answer.len() as u64 > self.max_output_bytes {
+            return Err(format!(
+                "the output is larger than {} bytes of JSON; return less",
+                self.max_output_bytes
+            )
+            .into());
         }
         // Ends the processes that the code left running. Without an answer, the process is about to
         // end by itself, and its status says why.
@@ -210,10 +213,10 @@ impl Python {
     }
 }
 
-/// Returns the last [`QUOTED_BYTES`] bytes of a file as text, on one line.
+/// Returns the last [`MAX_QUOTED_BYTES`] bytes of a file as text, on one line.
 fn read_end(file: &mut File) -> io::Result<String> {
     let length = file.seek(SeekFrom::End(0))?;
-    file.seek(SeekFrom::Start(length.saturating_sub(QUOTED_BYTES)))?;
+    file.seek(SeekFrom::Start(length.saturating_sub(MAX_QUOTED_BYTES)))?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes);

@@ -14,16 +14,16 @@ use serde::de::{
 use std::cell::Cell;
 use std::fmt;
 
-/// The handler whose arguments are checked against a Rust type, and how strict the check is.
+/// A check that a Rust type accepts the arguments of a handler, and how strict the check is.
 #[derive(Clone, Copy)]
-pub(super) struct Arguments<'a> {
+pub(super) struct ArgumentsCheck<'a> {
     pub handler: &'a str,
     /// Whether the Rust type must accept every kind of value (string, integer, …) of an argument's
     /// type. If false, one accepted kind is enough.
     pub strict: bool,
 }
 
-impl Arguments<'_> {
+impl ArgumentsCheck<'_> {
     /// Checks that the Rust type `T` accepts the arguments `given`, which are pairs of name and
     /// type. If the type's own code refuses a sample value, it might still accept the real value.
     /// That argument is then left out, and the others are checked again.
@@ -195,7 +195,7 @@ struct TypeProbe<'p> {
 
 const ANY: &Ty = &Ty::ANY;
 
-const TEXTS: KindSet = KindSet::STRING.union(KindSet::DATETIME).union(KindSet::VERSION);
+const TEXT_KINDS: KindSet = KindSet::STRING.union(KindSet::DATETIME).union(KindSet::VERSION);
 
 impl<'p> TypeProbe<'p> {
     /// Checks that the argument's type has one of the kinds of values that the Rust type expects.
@@ -260,14 +260,14 @@ impl<'de> Deserializer<'de> for TypeProbe<'_> {
     }
 
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProbeError> {
-        self.expect(TEXTS, "a string")?;
+        self.expect(TEXT_KINDS, "a string")?;
         visitor.visit_str(self.sample_text())
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProbeError> {
         match self.ty.kinds.iter().next() {
-            // The type is unknown, and the sample string is only a guess. So a refusal of the
-            // string is no result.
+            // The type is unknown, and the sample string is only a guess. So if the Rust type
+            // refuses the string, the check has no result.
             _ if self.ty.kinds == KindSet::ALL => {
                 visitor.visit_str(self.sample_text()).map_err(|_: ProbeError| ProbeError::Undecided)
             }
@@ -340,9 +340,10 @@ impl<'de> Deserializer<'de> for TypeProbe<'_> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, ProbeError> {
-        self.expect(TEXTS.union(KindSet::DICT), format_args!("a variant of {name}"))?;
+        self.expect(TEXT_KINDS.union(KindSet::DICT), format_args!("a variant of {name}"))?;
         let first = variants.first().ok_or(ProbeError::Undecided)?;
-        // The names of the variants that occur are unknown.
+        // It is unknown which variant the argument will name, so a refusal of this one is no
+        // result.
         visitor.visit_enum(FirstVariant(first)).map_err(|_: ProbeError| ProbeError::Undecided)
     }
 

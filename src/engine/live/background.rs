@@ -25,8 +25,8 @@ use std::time::Duration;
 /// Minimum number of pending edits at which a merge (a recompilation of all rules) starts in the
 /// background. It applies to small rule sets; see [`ROUTES_PER_EDIT`] for larger ones.
 const MIN_MERGE_EDITS: usize = 1024;
-/// In a large rule set, a merge (a recompilation of all rules) starts at one pending edit for this
-/// number of routes.
+/// Number of routes per pending edit at which a merge (a recompilation of all rules) of a large
+/// rule set starts. For example, 32,000 routes are merged after 2,000 edits.
 const ROUTES_PER_EDIT: usize = 16;
 
 impl LiveState {
@@ -68,8 +68,8 @@ impl LiveState {
             self.idle.notify_all();
         });
         let result = work();
-        // `work` succeeded, so disarm the guard. It would abort the next work that another thread
-        // may already have scheduled.
+        // `work` succeeded, so disarm the guard. The guard would abort the next work, which another
+        // thread may already have scheduled.
         ScopeGuard::into_inner(guard);
         result
     }
@@ -150,7 +150,7 @@ fn new_segment(base: &Rules, rules: Rules, routes: Vec<(Arc<Route>, SequenceNumb
 }
 
 /// Drops `old`, after waiting up to 100 ms until no decision uses it. So this thread frees the
-/// memory. Otherwise the last decision that uses `old` would do this, which would make it slow.
+/// memory. Otherwise the last decision that uses `old` would free it, and would become slow.
 pub(super) fn drop_when_unshared<T>(old: Arc<T>) {
     #[cfg(test)]
     SOLE_OWNER_DROPS.set(SOLE_OWNER_DROPS.get() + usize::from(Arc::strong_count(&old) == 1));

@@ -3,7 +3,7 @@
 //! indirectly. Compaction compiles several inserted routes together, with the declarations that
 //! they mention. The *base* is the rule set as last compiled in full.
 
-use super::route::{ParsedStatement, Route, parse_error};
+use super::route::{ParsedStatement, Route, refused_statement_error};
 use super::segment::SequenceNumber;
 use super::statement_ref::StatementHead;
 use crate::engine::compile::{compile_rule_set, has_errors};
@@ -89,8 +89,8 @@ impl Declarations {
                 self.always_included.push(index);
                 None
             }
-            // These statements have no entry by name: a route that uses `request` depends on all of
-            // them.
+            // These statements are not in `indexes_by_name`: a route that uses `request` depends on
+            // all of them.
             StatementKind::Intent(_) | StatementKind::Entity(_) | StatementKind::Lexicon(_) => None,
             _ => return,
         };
@@ -124,8 +124,8 @@ impl Declarations {
         needed
     }
 
-    /// Returns the keyword and the name of a declaration of any kind that has this name; `None` if
-    /// there is none.
+    /// Returns the keyword and the name of the first declaration with the name `name`, whatever its
+    /// keyword is. `None` if there is no such declaration.
     pub fn head_named(&self, name: &str) -> Option<StatementHead<'_>> {
         let index = self.indexes_by_name.get(name)?.first()?;
         Some(StatementHead::new(&self.statements[*index as usize].statement.kind))
@@ -255,14 +255,15 @@ impl Declarations {
     }
 
     /// Returns the indexes of all declarations. If the check of a route fails, it is repeated with
-    /// all declarations. Its error messages can then suggest any declared name.
+    /// all declarations. The error messages of the repeated check can then suggest any declared
+    /// name.
     fn all_indexes(&self) -> Vec<u32> {
         (0..self.statements.len() as u32).collect()
     }
 
     /// Checks several inserted routes of one file together, so that they can be compiled into one
     /// segment (a group of routes compiled together). `known` describes the message fields that
-    /// other routes use, because all routes must use a field alike.
+    /// other routes use, because all routes must agree on the type of a field.
     pub fn check_inserted(
         &self,
         base: &Rules,
@@ -288,7 +289,7 @@ impl Declarations {
     }
 
     /// Compiles the single route `parsed` for a table (or for the top level). `known` describes the
-    /// message fields that other routes use, because all routes must use a field alike.
+    /// message fields that other routes use, because all routes must agree on the type of a field.
     pub fn compile_route(
         &self,
         compiler: &Compiler,
@@ -298,7 +299,7 @@ impl Declarations {
         known: KnownFields,
     ) -> Result<(Route, Rules), CompileError> {
         let ParsedStatement { ref text, file, .. } = parsed;
-        let refuse = |diagnostics| Err(parse_error(base.sources(), text, diagnostics));
+        let refuse = |diagnostics| Err(refused_statement_error(base.sources(), text, diagnostics));
         let check = |statement, needed: &[u32], known| {
             self.check_routes(vec![(table_name(base, table), statement)], file, needed, known)
         };
@@ -326,7 +327,7 @@ impl Declarations {
                 let Some(to) = base.program().table_named(&program.tables[inner.index()].name) else {
                     let message = message!("the table of the `goto` does not exist");
                     let errors = vec![Diagnostic::without_place(Code::UnknownTable, message)];
-                    return Err(parse_error(base.sources(), &parsed.text, errors));
+                    return Err(refused_statement_error(base.sources(), &parsed.text, errors));
                 };
                 Some((to, *span))
             }
@@ -342,7 +343,8 @@ impl Declarations {
 type TableStatements<'t> = Vec<(Option<&'t str>, Statement)>;
 
 /// Returns the last statement inside a `table` statement; `None` if the table is empty. Returns any
-/// other statement unchanged. So it takes a route out of a table that was built only to check it.
+/// other statement unchanged. Used to take a route out of a table that was built only to check the
+/// route.
 fn innermost_statement(mut statement: Statement) -> Option<Statement> {
     match &mut statement.kind {
         StatementKind::Table { statements, .. } => statements.pop(),

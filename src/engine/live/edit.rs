@@ -121,7 +121,7 @@ impl ParsedEdit<'_> {
         }
     }
 
-    /// True if the edit inserts, replaces or removes a route. A call of
+    /// True if the edit inserts, replaces or removes a route, and names no file. A call of
     /// [`LiveRules::edit`](super::LiveRules::edit) with a single such edit compiles only this
     /// route.
     pub fn is_of_route(&self) -> bool {

@@ -33,8 +33,9 @@ pub enum EditError {
     /// Two edits of the same call change this statement, or one of them changes the table that
     /// contains it.
     Twice(String),
-    /// The statement to edit does not exist in the current files. An earlier edit of the same call
-    /// imports a file that may contain it. That file is not read yet.
+    /// The statement, table or file that the edit names does not exist. But an earlier edit of the
+    /// same call imports a file that may contain it and is not read yet. Contains the error, and
+    /// the name of the imported file.
     NotYet(Box<EditError>, String),
     /// The rules were made from compiled [`Rules`](crate::Rules) and cannot be edited.
     Fixed,

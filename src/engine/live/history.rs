@@ -39,8 +39,8 @@ impl LiveRules {
         self.rules().observe(store, message)
     }
 
-    /// Decides a message by an entry (table, choice, router or flow set). `entry` is its name, and
-    /// `past` are the recorded messages that it can read as `history`.
+    /// Decides a message by an entry (table, choice, router or flow set). `entry` is the name of
+    /// the entry, and `past` are the recorded messages that its rules can read as `history`.
     ///
     /// # Errors
     /// If there is no such entry.
@@ -55,8 +55,8 @@ impl LiveRules {
         Ok(decide_in_snapshot(&snapshot, table, message, Some(past)))
     }
 
-    /// Decides a message by the top-level routes, with its history, and records it. No other
-    /// message with the same key is recorded between the decision and the recording.
+    /// Decides a message by the top-level routes, with its history, and records the message. No
+    /// other message with the same key is recorded between the decision and the recording.
     ///
     /// ```
     /// use rulec::history::MemoryStore;
@@ -82,9 +82,9 @@ impl LiveRules {
     pub fn decide_and_record(&self, store: &dyn Store, message: &Json) -> Result<Decision, RecordError> {
         let snapshot = self.shared.snapshot.load_full();
         let rules = &snapshot.base.rules;
-        let Ok(entry) = rules.entry(ROUTES_TABLE) else { return Err(StoreError::without_work().into()) };
+        let Ok(entry) = rules.entry(ROUTES_TABLE) else { return Err(StoreError::work_not_called().into()) };
         let decide = |past: Past| Some(decide_in_snapshot(&snapshot, entry.id(), message, Some(&past)));
         let decision = rules.rule_set().decide_and_insert(store, message, decide)?;
-        decision.ok_or_else(|| StoreError::without_work().into())
+        decision.ok_or_else(|| StoreError::work_not_called().into())
     }
 }

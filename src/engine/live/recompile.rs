@@ -70,8 +70,8 @@ impl LiveState {
     }
 }
 
-/// Returns the name of the test that an edit inserts or replaces; `None` if the edit is about
-/// another statement.
+/// Returns the name of the test that an edit inserts or replaces. `None` if the edit removes a
+/// statement, or is about another kind of statement.
 fn test_name<'e>(edit: &'e ParsedEdit<'_>) -> Option<&'e str> {
     match &edit.new_statement()?.statement.kind {
         StatementKind::Test(test) => Some(&test.name.node),

@@ -26,7 +26,7 @@ pub(super) struct Route {
     /// jump. The id is valid in the base (the rule set as last compiled in full).
     pub goto: Option<(TableId, Span)>,
     /// The undeclared message fields that the route reads, with the kinds of value that it accepts
-    /// in them. Routes for which these are equal share one allocation.
+    /// in them. Routes with equal uses share one allocation.
     pub uses: Arc<RouteUses>,
     pub parsed: ParsedStatement,
 }
@@ -81,7 +81,7 @@ pub(super) fn parse_statement(text: &str, sources: &SourceMap) -> Result<ParsedS
     let file = FileId(sources.iter().count() as u32);
     let mut parsed = parse(Threads::One, file, text);
     if has_errors(&parsed.diagnostics) {
-        return Err(parse_error(sources, text, parsed.diagnostics).into());
+        return Err(refused_statement_error(sources, text, parsed.diagnostics).into());
     }
     let not_one_statement = |what| Err(EditError::NotOneStatement(what));
     match parsed.statements.pop() {
@@ -93,7 +93,11 @@ pub(super) fn parse_statement(text: &str, sources: &SourceMap) -> Result<ParsedS
 
 /// Creates the error for a statement that is refused. The error contains the source texts of the
 /// rules, followed by the statement's own text.
-pub(super) fn parse_error(base: &SourceMap, text: &str, mut errors: Vec<Diagnostic>) -> CompileError {
+pub(super) fn refused_statement_error(
+    base: &SourceMap,
+    text: &str,
+    mut errors: Vec<Diagnostic>,
+) -> CompileError {
     errors.retain(Diagnostic::is_error);
     let is_referenced = |file: FileId| {
         errors.iter().any(|found| {

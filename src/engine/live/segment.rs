@@ -12,10 +12,11 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 /// A number that orders routes of equal priority. For a route of the base (the rule set as last
-/// compiled in full), it is the rule id. For an inserted route, it is at least [`FIRST_INSERTED`].
+/// compiled in full), it is the rule id. An inserted route gets a number of at least
+/// [`FIRST_INSERTED`]; a route that replaces another route gets the number of that route.
 pub(super) type SequenceNumber = u64;
 /// The sequence number of the first route that is inserted after a full compilation. It is greater
-/// than every rule id, so inserted routes come after the other routes of their priority.
+/// than every rule id, so new routes come after the other routes of their priority.
 pub(super) const FIRST_INSERTED: SequenceNumber = 1 << 32;
 
 /// The sort key of a route in its table: its priority, then its sequence number, which orders

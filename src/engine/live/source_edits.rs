@@ -75,8 +75,8 @@ pub(super) struct EditPoints {
 }
 
 impl EditPoints {
-    /// Collects the offsets and spans from files without errors. Routes and tables have the same
-    /// ids as in the checker.
+    /// Collects the offsets and spans from files without errors. The ids of routes and tables, by
+    /// which the results are indexed, are the ids that the checker assigns.
     pub fn new(units: &[ParsedFile]) -> EditPoints {
         let mut points = EditPoints {
             previous_ends: Vec::new(),
@@ -193,9 +193,9 @@ impl Loader for StoredFiles {
     }
 }
 
-/// Returns the comment lines before a statement that belong to the statement: `##` documentation
-/// and `# rulec:` comments. `previous_end` is the end of the previous statement; `start` is the
-/// first byte of this statement.
+/// Returns the byte ranges of the comment lines that lie before a statement and belong to it: `##`
+/// documentation and `# rulec:` comments. `previous_end` is the end of the previous statement;
+/// `start` is the first byte of this statement.
 fn comments_before(text: &str, previous_end: usize, start: usize) -> impl Iterator<Item = Range<usize>> {
     let gap = text.get(previous_end..start).unwrap_or("");
     let mut offset = previous_end;
@@ -237,8 +237,8 @@ fn format_statement(in_table: bool, text: &str) -> Cow<'_, str> {
 }
 
 /// Returns replacements in a source text that replace a statement by `text`, and remove its
-/// documentation comments. If `text` is `None`, the statement is removed too. `previous_end` is the
-/// end of the previous statement. With `in_table`, the new statement is indented for a table.
+/// documentation comments. If `text` is `None`, the statement is only removed. `previous_end` is
+/// the end of the previous statement. With `in_table`, the new statement is indented for a table.
 pub(super) fn replacement_splices(
     source: &str,
     previous_end: u32,
@@ -253,8 +253,8 @@ pub(super) fn replacement_splices(
     comments.map(|range| (range, String::new())).chain(std::iter::once((statement, text)))
 }
 
-/// Returns a replacement that inserts a statement at the byte offset `at`. This is the closing
-/// brace of a table (with `in_table`), or the end of a file.
+/// Returns a replacement that inserts a statement at the byte offset `at`. With `in_table`, this is
+/// the offset of a table's closing brace, otherwise the end of a file.
 pub(super) fn append_splice(at: usize, in_table: bool, text: &str) -> Splice {
     (at..at, format!("\n{}\n", format_statement(in_table, text)))
 }

@@ -191,8 +191,8 @@ impl<'f> StatementEditor<'f> {
         }
     }
 
-    /// Adds a note to an error about an unknown statement, if an earlier edit imports a file: the
-    /// statement may be in that file.
+    /// Adds a note to an error about an unknown statement, file or table, if an earlier edit
+    /// imports a file that may contain it.
     fn add_import_note(&self, error: EditError) -> EditError {
         match (error, self.imported.first()) {
             (

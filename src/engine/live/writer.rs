@@ -15,7 +15,7 @@ use super::base::{self, Base};
 use super::edit::{Action, Edit};
 use super::error::EditError;
 use super::goto_graph::GotoGraph;
-use super::route::{ParsedStatement, Route, parse_error};
+use super::route::{ParsedStatement, Route, refused_statement_error};
 use super::segment::Segment;
 use super::snapshot::Snapshot;
 use super::source_edits::RouteChanges;
@@ -42,8 +42,8 @@ pub(super) struct Writer {
     constraints: Constraints,
     revision: Revision,
     background: Background,
-    /// The edits of routes since a recompilation of all rules began. They will be applied to its
-    /// result. `None` if no recompilation runs.
+    /// The edits of routes since a recompilation of all rules began. These edits will be applied to
+    /// the recompiled rules. `None` if no recompilation runs.
     edit_log: Option<Vec<Edit>>,
 }
 
@@ -58,8 +58,8 @@ struct Constraints {
 
 /// Counters that identify a state of the live rules. Each edit of a route advances them.
 struct Revision {
-    /// The number of the last edit. It is also written into the marks of removed routes
-    /// (tombstones).
+    /// The number of the last change: an edit of a route, or an installed merge. It is also written
+    /// into the marks of removed routes (tombstones).
     version: u64,
     /// The version number (generation) of the rules with all edits. Full recompilations in the
     /// background (merges) and compactions keep it, because they change no decision.
@@ -313,7 +313,7 @@ impl Writer {
         {
             let error = Diagnostic::new(code, span, message)
                 .help(message!("jump directly to the last table, and never back"));
-            return Err(parse_error(base.sources(), &route.parsed.text, vec![error]));
+            return Err(refused_statement_error(base.sources(), &route.parsed.text, vec![error]));
         }
         Ok((route, rules))
     }

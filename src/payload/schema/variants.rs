@@ -138,7 +138,8 @@ impl VariantBuilder<'_, '_> {
     /// Returns the fields that would satisfy a rule that a probe object violates: at least one of
     /// them is required. `field` is the field whose value the probe sets, and `dicts` are its empty
     /// dicts. The first part of the result is the name of the dict that must contain the fields, or
-    /// `None` if the object itself must. No result if the violation may depend on other fields.
+    /// `None` if the object itself must. Returns `None` if the violation may depend on other
+    /// fields.
     fn required_fields(
         &self,
         found: &FoundViolation,

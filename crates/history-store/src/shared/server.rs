@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// The maximum time to connect, to send a request, and to wait for its answer.
 const TIMEOUT: Duration = Duration::from_secs(2);
-/// How long a request is sent again after its connection has failed.
+/// Maximum time for which a request is sent again after its connection has failed.
 const RESEND_TIME: Duration = Duration::from_secs(4);
 /// The pause before a request is sent again. It doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
@@ -50,7 +50,8 @@ impl Server {
     }
 
     /// Sends a request that changes nothing. If an idle connection has failed in the meantime,
-    /// sends the request again over a new one. Waits for a server that starts.
+    /// sends the request again over a new one. While the server is starting, waits and sends the
+    /// request again.
     pub fn read<T>(&self, request: impl Fn(&mut Connection) -> RedisResult<T>) -> Result<T, StoreError> {
         let end = Instant::now() + RESEND_TIME;
         let mut pause = FIRST_PAUSE;
@@ -60,7 +61,7 @@ impl Server {
                 None => Err(io::Error::from(io::ErrorKind::NotConnected).into()),
             };
             let result = match result {
-                Err(error) if is_lost(&error) => {
+                Err(error) if is_connection_lost(&error) => {
                     self.connect().and_then(|connection| self.send(connection, &request))
                 }
                 result => result,
@@ -75,9 +76,9 @@ impl Server {
         }
     }
 
-    /// Sends a request that the server carries out at most once, however often it gets it. Sends it
-    /// again for some seconds if its connection fails. `request` gets whether an earlier attempt
-    /// may have reached the server.
+    /// Sends a request that the server carries out at most once, even if it receives the request
+    /// several times. If the connection fails, sends the request again for some seconds. The bool
+    /// that `request` receives is true if an earlier attempt may have reached the server.
     pub fn write<T>(&self, request: impl Fn(&mut Connection, bool) -> RedisResult<T>) -> Result<T, Failure> {
         let end = Instant::now() + RESEND_TIME;
         let mut was_sent = false;
@@ -92,11 +93,11 @@ impl Server {
                     let result = self.send(connection, &|connection: &mut _| request(connection, was_sent));
                     match result {
                         Ok(answer) => return Ok(answer),
-                        Err(error) if !is_lost(&error) && !is_starting(&error) && !was_sent => {
+                        Err(error) if !is_connection_lost(&error) && !is_starting(&error) && !was_sent => {
                             return Err(Failure::NotDone(self.describe(&error)));
                         }
                         Err(error) => {
-                            was_sent |= is_lost(&error);
+                            was_sent |= is_connection_lost(&error);
                             error
                         }
                     }
@@ -113,18 +114,19 @@ impl Server {
         }
     }
 
-    /// Sends a request over a connection, and keeps the connection unless it has failed.
+    /// Sends a request over a connection. Keeps the connection open for later requests, unless it
+    /// has failed.
     fn send<T>(
         &self,
         mut connection: Connection,
         request: &impl Fn(&mut Connection) -> RedisResult<T>,
     ) -> RedisResult<T> {
         let result = request(&mut connection);
-        if result.as_ref().is_err_and(is_lost) {
+        if result.as_ref().is_err_and(is_connection_lost) {
             // The idle connections were probably lost for the same reason.
             self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
         }
-        if result.as_ref().err().is_none_or(|error| !is_lost(error)) && connection.is_open() {
+        if result.as_ref().err().is_none_or(|error| !is_connection_lost(error)) && connection.is_open() {
             let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
             if idle.len() < MAX_IDLE {
                 idle.push(connection);
@@ -144,7 +146,8 @@ impl Server {
         Ok(connection)
     }
 
-    /// Returns an error in words, with the address and a remedy.
+    /// Converts an error of the Redis library to a message with the address of the server and, if
+    /// one is known, a remedy.
     fn describe(&self, error: &RedisError) -> StoreError {
         let place = &self.place;
         StoreError(match error.code() {
@@ -181,7 +184,7 @@ impl Server {
 }
 
 /// True if a request has failed with its connection, so that the server may have carried it out.
-fn is_lost(error: &RedisError) -> bool {
+fn is_connection_lost(error: &RedisError) -> bool {
     error.is_io_error() || error.kind() == ErrorKind::Parse
 }
 

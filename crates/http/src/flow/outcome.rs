@@ -23,8 +23,8 @@ pub struct FlowOutcome {
     /// message, best first. Empty if a flow was found, if no flow is similar, or if the classifier
     /// did not run.
     pub nearest: Vec<IntentHit>,
-    /// The size limits that the message exceeded in the search, each listed once. Text beyond a
-    /// limit is not searched.
+    /// The limits that the message exceeded in the search, each listed once. A pattern that exceeds
+    /// a limit does not match. The classifier selects no flow for a text over a limit.
     pub exceeded: Vec<Exceeded>,
     /// How the search ended, or how the execution of the found flow ended.
     pub result: FlowEnding,

@@ -53,7 +53,7 @@ struct SearchFacts {
     start: Instant,
     /// The intent flows (flows that are found by meaning) most similar to the message, best first.
     nearest: Vec<IntentHit>,
-    /// The size limits that the message exceeded in the search.
+    /// The limits that the message exceeded in the search, each listed once.
     exceeded: Vec<Exceeded>,
 }
 

@@ -95,8 +95,8 @@ impl StreamedResponse {
         }
     }
 
-    /// True if at least a part of the model's reason was passed to the caller. If false, the caller
-    /// has yet to receive the reason from the complete response.
+    /// True if at least a part of the model's reason was passed to the caller. If false, the reason
+    /// in the complete response must still be passed to the caller.
     pub(super) fn has_reason(&self) -> bool {
         self.reason.has_text
     }
@@ -179,7 +179,8 @@ impl ReasonReader {
         String::new()
     }
 
-    /// Moves to the first character of the reason's string value, if it has arrived.
+    /// Sets `read_bytes` to the first byte of the reason's string value if it has arrived, and
+    /// updates the state.
     fn find_start(&mut self, json: &str) {
         let key = format!("\"{REASON}\"");
         let is_key = |start: usize| {

@@ -1,5 +1,5 @@
 //! The errors of parsing a request template and of filling its placeholders. They name fields and
-//! placeholders, so that an author finds the wrong one.
+//! placeholders, so that an author finds the wrong field or placeholder.
 
 use super::text::{Placeholder, Source};
 use rulec_base::diag::{Message, comma_list};

@@ -3,7 +3,7 @@
 
 use super::error::{FillError, FillReason, TemplateError};
 use super::text::{Placeholder, TemplateText, TextPiece, Values, percent_encode};
-use super::{URL_PLACE, fill_error, required_text};
+use super::{URL_FIELD, fill_error, required_text};
 use crate::hosts;
 use rulec_base::message;
 
@@ -69,7 +69,7 @@ impl UrlTemplate {
                     url.push_str(literal);
                 }
                 TextPiece::Placeholder(placeholder) => {
-                    let value = percent_encode(&required_text(placeholder, values, URL_PLACE)?);
+                    let value = percent_encode(&required_text(placeholder, values, URL_FIELD)?);
                     path.add_value(&value, placeholder);
                     url.push_str(&value);
                 }
@@ -115,7 +115,7 @@ impl<'a> PathGuard<'a> {
         let segment = std::mem::take(&mut self.segment).to_ascii_lowercase().replace("%2e", ".");
         match self.placeholder_in_segment.take() {
             Some(placeholder) if !self.is_past_path && matches!(&segment[..], "" | "." | "..") => {
-                Err(fill_error(placeholder, URL_PLACE, FillReason::PathSegment))
+                Err(fill_error(placeholder, URL_FIELD, FillReason::PathSegment))
             }
             _ => Ok(()),
         }

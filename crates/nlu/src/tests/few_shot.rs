@@ -7,8 +7,8 @@ use super::super::{Classifier, Intent, Options};
 /// Messages with the intents that they express; `None` for messages on other subjects.
 type Cases = [(&'static str, Option<&'static str>)];
 
-/// Checks that the classifier chooses no wrong intent. Of the messages that express an intent, it
-/// may abstain on at most `slips`.
+/// Checks that the classifier chooses no wrong intent. The classifier may abstain on at most
+/// `slips` of the messages that express an intent.
 fn check(intents: &[Intent], cases: &Cases, slips: usize) {
     let classifier = Classifier::train(intents, Options::default()).unwrap();
     let mut abstained = Vec::new();

@@ -12,7 +12,7 @@ use rulec_sema::hir::{RuleId, TableId};
 use std::sync::Arc;
 
 /// Maximum number of segments (groups of inserted routes compiled together) that a rule file may
-/// have without compaction. Searching so few segments is cheap.
+/// have without compaction. Searching at most this number of segments is cheap.
 const FEW_SEGMENTS: usize = 3;
 /// Segments (groups of inserted routes) with at least this number of routes are not compacted. The
 /// next full recompilation includes their routes.
@@ -54,7 +54,7 @@ impl CompactionState {
 pub(in super::super) struct CompactionInput {
     pub base: Arc<Base>,
     /// The types and uses of message fields in the current rules. The check of the routes needs
-    /// them, because all rules must use a field alike.
+    /// them, because all rules must agree on the type of a field.
     pub known_fields: KnownFields,
     pub segments: Vec<Arc<Segment>>,
     /// The current routes of the segments, in the order of their sequence numbers (which order
