@@ -127,8 +127,8 @@ pub struct ScannedTextIndex {
     /// Whether the text is scanned in one normalized form only, and this form only folds case. Such
     /// a text is folded in the scan buffer and not cached.
     pub folds_in_place: bool,
-    /// Literals that must be at the start of the text; `None` if there are none. The field `ends`
-    /// has the literals that must be at the end.
+    /// Literals that must be at the start of the text; `None` if there are none. The field
+    /// `end_literals` has the literals that must be at the end.
     pub starts: Option<Box<EdgeLiterals>>,
     pub ends: Option<Box<EdgeLiterals>>,
     /// Searcher that finds the literals that may occur anywhere in the text.
@@ -140,9 +140,9 @@ impl ScannedTextIndex {
     /// text.
     pub const NO_ATTRIBUTE: u32 = u32::MAX;
 
-    /// True if `prepared`, the form `form` of the message text `text`, equals `text`. Always false
-    /// if `needs_unchanged_text` is false, because no predicate needs the result then. Also false
-    /// for a form that may replace one character by several.
+    /// True if `prepared`, the normalized form `form` of the message text `text`, equals `text`.
+    /// Always false if `needs_unchanged_text` is false, because no predicate needs the result then.
+    /// Also false for a normalization that may replace one character by several.
     #[inline]
     pub fn is_message_text(&self, form: &TextForm, prepared: &[u8], text: &str) -> bool {
         self.needs_unchanged_text && form.mode.maps_single_chars() && prepared == text.as_bytes()

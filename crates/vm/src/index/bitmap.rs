@@ -171,8 +171,8 @@ fn row_range(starts: &[ClassId], from: ClassId, to: ClassId) -> Range<usize> {
 /// instructions.
 pub const CHUNK_WORDS: usize = 8;
 
-/// Returns the number of words in a row that has one bit for each of this number of routes. A short
-/// row has 1, 2 or 4 words. A longer row is padded to a multiple of [`CHUNK_WORDS`].
+/// Returns the number of 64-bit words in a row of a bitmap of `routes` routes, one bit per route. A
+/// short row has 1, 2 or 4 words. A longer row is padded to a multiple of [`CHUNK_WORDS`].
 #[inline]
 fn words_for(routes: usize) -> usize {
     let words = routes.div_ceil(64);

@@ -257,7 +257,8 @@ impl InputPlan {
         self.nodes.len()
     }
 
-    /// Returns the slots (fields with the accepted kinds) that read a path, each with these kinds.
+    /// Returns the ids of the slots that read a path, each with the kinds of value that the slot
+    /// accepts.
     pub fn slots_at(&self, path: PathId) -> impl Iterator<Item = (u32, KindSet)> {
         let node = self.node(path).into_iter();
         node.flat_map(|node| std::iter::once(node.slot).chain(node.further_slots.iter().copied()))
@@ -306,10 +307,10 @@ impl InputPlan {
         self.node(node).and_then(|node| node.exact.as_deref())
     }
 
-    /// Returns the length in bytes of the key of the path `child` as JSON text, with its colon, if
-    /// the text `ahead` starts with it. Otherwise returns `None`; also if `child` is no key of the
-    /// object `node`. A matching key near the end of the text may also give `None`; the caller then
-    /// reads it in the general way.
+    /// Compares the start of `ahead`, the unread JSON text, with the last key of the path `child`,
+    /// written with its quotes and colon. Returns the length of this text in bytes if it matches.
+    /// `None` if it does not match, if `child` is not a key of the object `node`, or if `ahead` has
+    /// fewer than 16 bytes; the caller then reads and looks up the key.
     #[inline(always)]
     pub(super) fn matching_key_len(&self, node: u32, child: u32, ahead: &[u8]) -> Option<usize> {
         let (hot, (first, rest)) = (self.hot_node(child)?, ahead.split_first_chunk()?);

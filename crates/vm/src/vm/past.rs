@@ -53,8 +53,7 @@ impl Past {
         !self.elements().is_empty()
     }
 
-    /// Returns the recorded messages and the hash key of this view, in the form that evaluators
-    /// read.
+    /// Returns the recorded messages and the hash key of this view, which the evaluators read.
     #[doc(hidden)]
     pub fn view(&self) -> PastView<'_> {
         PastView { elements: self.elements(), hash_key: self.timeline.hash_key() }
@@ -150,11 +149,12 @@ pub(super) struct LoopMemo {
     /// The position in the history of the first recorded message without a remembered result;
     /// `None` if no message was evaluated.
     pub(super) next: Option<i64>,
-    /// For a loop whose condition compares nothing with the current message: the elements for which
-    /// the condition is true.
+    /// For a loop whose condition contains no comparison that groups elements: the elements for
+    /// which the condition is true.
     pub(super) hits: Hits,
-    /// For a loop whose condition compares elements with the current message: the elements for
-    /// which the rest of the condition is true, grouped by the compared value.
+    /// For a loop whose condition compares each element with a constant or with the current message
+    /// (see [`ElementGroups`](crate::bytecode::chunk::ElementGroups)): the elements for which the
+    /// rest of the condition is true, grouped by the compared value.
     pub(super) groups: HashMap<GroupKey, Hits>,
 }
 

@@ -250,7 +250,8 @@ fn root_parts(normal: &Normal) -> impl Iterator<Item = Part> {
     conditions.chain(normal.values.iter().map(|value| Part::Expr(value.0)))
 }
 
-/// Returns the nesting level of the loop `part` if `child` is its body; otherwise `None`.
+/// Returns the nesting level of the loop `part` if the loop evaluates `child` for each element;
+/// otherwise `None`.
 fn loop_level_of_body(normal: &Normal, part: Part, child: Part) -> Option<u32> {
     match (part, child) {
         (Part::Cond(id), Part::Cond(_)) => match normal.conds.get(id as usize) {
