@@ -129,8 +129,8 @@ pub struct ScannedTextIndex {
     pub folds_in_place: bool,
     /// Literals that must be at the start of the text; `None` if there are none. The field
     /// `end_literals` has the literals that must be at the end.
-    pub starts: Option<Box<EdgeLiterals>>,
-    pub ends: Option<Box<EdgeLiterals>>,
+    pub start_literals: Option<Box<EdgeLiterals>>,
+    pub end_literals: Option<Box<EdgeLiterals>>,
     /// Searcher that finds the literals that may occur anywhere in the text.
     pub scanner: Scanner,
 }

@@ -288,12 +288,12 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// route, or of several consecutive routes of a table. If the run reaches `stop`, none of these
     /// routes matches, and the result is [`SearchResult::Nothing`]. Without `BOUNDED`, `stop` is
     /// ignored.
-    fn run_blocks<const ONE: bool>(&mut self, start: usize, stop: usize) -> SearchResult<usize> {
+    fn run_blocks<const BOUNDED: bool>(&mut self, start: usize, stop: usize) -> SearchResult<usize> {
         let chunk = self.chunk;
         let instrs = &*chunk.instrs;
         let mut pc = start;
         loop {
-            if ONE && pc == stop {
+            if BOUNDED && pc == stop {
                 return SearchResult::Nothing;
             }
             let Some(instr) = instrs.get(pc) else { return SearchResult::Nothing };

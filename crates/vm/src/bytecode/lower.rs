@@ -86,7 +86,7 @@ fn lower_to_chunk(program: &Program, normal: &Normal) -> Result<(Chunk, HashSet<
         shared: HashMap::new(),
         loops: HashMap::new(),
         history_memos: HashMap::new(),
-        growing: HashSet::new(),
+        growing_loops: HashSet::new(),
         conjunctions: HashMap::new(),
         consts: HashMap::new(),
         strings: HashMap::new(),
@@ -104,7 +104,7 @@ fn lower_to_chunk(program: &Program, normal: &Normal) -> Result<(Chunk, HashSet<
         lowering.lower_table(program, TableId(checked_index(table, message!("tables"))?), routes)?;
     }
     lowering.lower_values()?;
-    Ok((lowering.chunk, lowering.growing))
+    Ok((lowering.chunk, lowering.growing_loops))
 }
 
 /// Converts a number to a 32-bit index of the bytecode. If the number is too large, the returned
@@ -138,7 +138,7 @@ struct Lowering<'n> {
     history_memos: HashMap<(BlockId, Option<BlockId>, Option<u32>), u32>,
     /// The loops over the history (recorded messages) whose results are not cached, so that their
     /// work grows with the history.
-    growing: HashSet<Part>,
+    growing_loops: HashSet<Part>,
     /// For the ids of several conditions, the block that yields true if all of these conditions are
     /// true.
     conjunctions: HashMap<SmallVec<[u32; 4]>, BlockId>,

@@ -178,7 +178,7 @@ impl<'a> SlotFiller<'a> {
     #[inline(always)]
     pub fn put_value(&mut self, node: u32, value: Value<'a>) -> u32 {
         let Some(hot) = self.plan.hot_node(node) else { return 0 };
-        if value.kind().is_some_and(|kind| hot.plain.has(kind))
+        if value.kind().is_some_and(|kind| hot.unchecked_kinds.has(kind))
             && let Some(cell) = self.values.get_mut(hot.slot as usize)
         {
             *cell = value;

@@ -200,7 +200,7 @@ impl Hits {
 
     /// Returns the range of indices in the field `positions` whose elements lie within the given
     /// range of positions.
-    pub(super) fn within(&self, positions: &Range<i64>) -> Range<usize> {
+    pub(super) fn indices_within(&self, positions: &Range<i64>) -> Range<usize> {
         let start = self.positions.partition_point(|hit| *hit < positions.start);
         let end = self.positions.partition_point(|hit| *hit < positions.end);
         start..end
@@ -212,35 +212,37 @@ impl Hits {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RunningTotal {
     units: i128,
-    floats: u32,
+    float_terms: u32,
     /// The number of terms that this type cannot represent exactly, and that are not in `units`.
-    others: u32,
+    inexact_terms: u32,
 }
 
 /// 2^64: the number of units of a [`RunningTotal`] that make up the number 1.
-const UNITS: i128 = 1 << 64;
+const UNITS_PER_ONE: i128 = 1 << 64;
 /// Maximum magnitude of a term that is added exactly. With this bound, the sum of a million terms
 /// cannot overflow.
-const MAX_TERM: f64 = 1e12;
+const MAX_EXACT_TERM: f64 = 1e12;
 
 impl RunningTotal {
     #[must_use]
     pub(super) fn plus(self, term: Value<'_>) -> RunningTotal {
-        let other = RunningTotal { others: self.others.wrapping_add(1), ..self };
+        let other = RunningTotal { inexact_terms: self.inexact_terms.wrapping_add(1), ..self };
         match term {
-            Value::Int(int) if (int as f64).abs() <= MAX_TERM => {
-                RunningTotal { units: self.units.wrapping_add(i128::from(int) * UNITS), ..self }
+            Value::Int(int) if (int as f64).abs() <= MAX_EXACT_TERM => {
+                RunningTotal { units: self.units.wrapping_add(i128::from(int) * UNITS_PER_ONE), ..self }
             }
             // Negative zero is left out, because units cannot represent its sign.
-            Value::Float(float) if float.abs() <= MAX_TERM && !(float == 0.0 && float.is_sign_negative()) => {
+            Value::Float(float)
+                if float.abs() <= MAX_EXACT_TERM && !(float == 0.0 && float.is_sign_negative()) =>
+            {
                 // The product is exact, because the factor is a power of two.
-                let units = float * UNITS as f64;
+                let units = float * UNITS_PER_ONE as f64;
                 if units.fract() != 0.0 {
                     return other;
                 }
                 RunningTotal {
                     units: self.units.wrapping_add(units as i128),
-                    floats: self.floats.wrapping_add(1),
+                    float_terms: self.float_terms.wrapping_add(1),
                     ..self
                 }
             }
@@ -251,15 +253,15 @@ impl RunningTotal {
     /// Returns the sum of the terms that were added after `earlier`. `None` if one of these terms
     /// could not be represented, so that the caller must add the terms.
     pub(super) fn since(self, earlier: RunningTotal) -> Option<Value<'static>> {
-        if self.others != earlier.others {
+        if self.inexact_terms != earlier.inexact_terms {
             return None;
         }
         let units = self.units.wrapping_sub(earlier.units);
-        if self.floats == earlier.floats {
-            return Some(Value::from_integer(units / UNITS));
+        if self.float_terms == earlier.float_terms {
+            return Some(Value::from_integer(units / UNITS_PER_ONE));
         }
         // Converting to a float rounds once; dividing by a power of two does not round.
-        Some(Value::Float(units as f64 / UNITS as f64))
+        Some(Value::Float(units as f64 / UNITS_PER_ONE as f64))
     }
 }
 

@@ -70,7 +70,7 @@ impl Lowering<'_> {
     /// says that its results are cached between decisions.
     pub(super) fn note_growing(&mut self, part: Part, list: ExprId, is_remembered: bool) {
         if !is_remembered && self.is_history(list) {
-            self.growing.insert(part);
+            self.growing_loops.insert(part);
         }
     }
 

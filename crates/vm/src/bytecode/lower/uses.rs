@@ -66,17 +66,18 @@ pub(super) struct UseAnalysis {
     pub order: Vec<Part>,
     infos: Vec<UseInfo>,
     has_block: Vec<bool>,
-    exprs: usize,
-    preds: usize,
+    expr_count: usize,
+    pred_count: usize,
 }
 
 impl UseAnalysis {
     pub fn new(normal: &Normal) -> Result<UseAnalysis, LowerError> {
-        let (exprs, preds) = (normal.exprs.len(), normal.preds.len());
-        let total = exprs + preds + normal.conds.len();
+        let (expr_count, pred_count) = (normal.exprs.len(), normal.preds.len());
+        let total = expr_count + pred_count + normal.conds.len();
         super::checked_index(total, message!("parts of conditions"))?;
         let (infos, has_block) = (vec![UseInfo::UNUSED; total], vec![false; total]);
-        let mut analysis = UseAnalysis { order: Vec::with_capacity(total), infos, has_block, exprs, preds };
+        let mut analysis =
+            UseAnalysis { order: Vec::with_capacity(total), infos, has_block, expr_count, pred_count };
         analysis.sort_topologically(normal)?;
         analysis.compute_infos(normal);
         analysis.count_evaluations(normal);
@@ -86,8 +87,8 @@ impl UseAnalysis {
     fn part_index(&self, part: Part) -> usize {
         match part {
             Part::Expr(id) => id as usize,
-            Part::Pred(id) => self.exprs + id as usize,
-            Part::Cond(id) => self.exprs + self.preds + id as usize,
+            Part::Pred(id) => self.expr_count + id as usize,
+            Part::Cond(id) => self.expr_count + self.pred_count + id as usize,
         }
     }
 

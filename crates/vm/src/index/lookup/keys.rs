@@ -196,11 +196,11 @@ impl<'a> Lookup<'a> {
 
     #[inline(always)]
     fn search_edges(&self, subject: &ScannedTextIndex, text: &[u8], hits: &mut Vec<u32>) {
-        if let Some(starts) = &subject.starts {
-            starts.find_at_edge(text, Anchor::Start, &mut |literal| self.record_literal(literal, hits));
+        if let Some(literals) = &subject.start_literals {
+            literals.find_at_edge(text, Anchor::Start, &mut |literal| self.record_literal(literal, hits));
         }
-        if let Some(ends) = &subject.ends {
-            ends.find_at_edge(text, Anchor::End, &mut |literal| self.record_literal(literal, hits));
+        if let Some(literals) = &subject.end_literals {
+            literals.find_at_edge(text, Anchor::End, &mut |literal| self.record_literal(literal, hits));
         }
     }
 
