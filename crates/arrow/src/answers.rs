@@ -23,8 +23,8 @@ pub(crate) struct AnswerBuilder {
     columns: Vec<LazyColumn>,
     rows: usize,
     /// The keys of all texts in answers, for answer columns that are stored as dictionaries.
-    /// Computed once for each rule and each default of a table of routes. Empty for a choice or
-    /// another entry point.
+    /// Computed once for each rule and each default of a table of routes. Empty unless a table of
+    /// routes decides.
     precomputed: PrecomputedKeys,
     /// Language of error messages about rows.
     language: Language,
@@ -212,8 +212,8 @@ impl AnswerBuilder {
         self.rows += 1;
     }
 
-    /// Appends the answer of a decision that a choice or router made, not a table of routes.
-    /// `matched` contains the names of all matching branches or cases, if they were requested.
+    /// Appends the answer of a decision by a choice, a router or flows, not by a table of routes.
+    /// `matched` contains the names of all matching branches, cases or patterns, if requested.
     fn push_other(&mut self, decision: &Decision, matched: Option<&[Cow<'_, str>]>) {
         let mut answer = serde_json::to_value(decision).unwrap_or_default();
         if let (Some(matched), Some(object)) = (matched, answer.as_object_mut()) {

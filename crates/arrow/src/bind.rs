@@ -74,8 +74,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// Parses the texts of the column `column` as JSON values. Columns of the Arrow extension type
-    /// `arrow.json` need no such option.
+    /// Declares that the texts of the column `column` are JSON values, which are parsed. Columns of
+    /// the Arrow extension type `arrow.json` need no such option.
     #[must_use]
     pub fn json(mut self, column: impl Into<String>) -> Options {
         self.json.insert(column.into());
@@ -88,9 +88,9 @@ impl Options {
         Options { allow_missing: true, ..self }
     }
 
-    /// Reads text columns as untyped cells, such as CSV cells. If the rules read only text from
-    /// a column, its cells are text. Otherwise a cell is parsed as JSON, and is text if parsing
-    /// fails.
+    /// Declares that text columns have untyped cells, such as CSV cells. If the rules read only
+    /// text from a column, its cells are text. Otherwise a cell is parsed as JSON, and is text if
+    /// parsing fails.
     #[must_use]
     pub fn untyped(self) -> Options {
         Options { untyped: true, ..self }

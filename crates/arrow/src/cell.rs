@@ -28,7 +28,7 @@ use time::OffsetDateTime;
 /// The value of one cell of an Arrow column. Texts, lists and objects are borrowed from the column.
 #[derive(Clone, Copy)]
 pub(crate) enum CellValue<'b> {
-    /// No value: null, a non-finite number, or a time that has no text form.
+    /// No value: null, a non-finite number, or a time outside the years 0 to 9999.
     Null,
     Bool(bool),
     Int(i64),
@@ -182,8 +182,8 @@ impl<'b> TypedColumn<'b> {
 impl TypedColumn<'_> {
     /// Fills the cells of one slot from a range of rows of this column, with one check of the
     /// column's type for all rows. `kinds` are the kinds of value that the slot accepts. Lists are
-    /// allocated in `bump`. Returns false, and fills no cell, if the column's type is not supported
-    /// here.
+    /// allocated in `bump`. Returns false, and fills no cell, if the caller must convert the cells
+    /// one by one, because of the column's type or a non-finite float.
     pub fn fill_slots<'c>(
         &'c self,
         rows: Range<usize>,

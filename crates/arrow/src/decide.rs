@@ -17,7 +17,8 @@ use serde_json::Value as Json;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Returns the entry of this name, or the entry that decides by default.
+/// Returns the entry (table, choice or router) with the name `name`. If `name` is `None`, returns
+/// [`Rules::default_entry`], or the top-level routes if there is no default entry.
 fn find_entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, UnknownEntry> {
     name.map_or_else(|| Ok(rules.default_entry().unwrap_or_else(|_| rules.main())), |name| rules.entry(name))
 }
@@ -43,7 +44,7 @@ fn find_entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, Unk
 /// ```
 pub struct Decider {
     rules: Rules,
-    /// Name of the table, choice or router that decides; `None` means the routes outside any table.
+    /// Name of the table, choice or router that decides; `None` means [`Rules::default_entry`].
     entry: Option<String>,
     binding: Arc<Binding>,
     options: Options,
@@ -52,8 +53,8 @@ pub struct Decider {
 }
 
 impl Decider {
-    /// Creates a decider for batches of a schema. `entry` is the entry's name; `None` means the
-    /// routes outside any table.
+    /// Creates a decider for batches of a schema. `entry` is the name of the table, choice or
+    /// router that decides; `None` means [`Rules::default_entry`].
     ///
     /// # Errors
     /// Returns an error if the entry does not exist, or if a column that the rules read is missing

@@ -1,5 +1,5 @@
-//! Determines which fields of a message the deciding entry needs. Columns of fields that only other
-//! entries read may be missing.
+//! Determines which fields of a message the deciding entry (a table, choice or router) needs.
+//! Columns of fields that only other entries read may be missing.
 
 use crate::cell::TextFormat;
 use crate::kinds::possible_kinds;

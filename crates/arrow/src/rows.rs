@@ -76,7 +76,7 @@ fn fill_field<'b>(fill: &mut SlotFiller<'b>, field: &BoundField, cell: CellValue
 }
 
 /// Fills the slots of the fields of an object whose keys differ between rows, such as a map.
-/// Returns how many required fields of the enclosing object this object fills: 1 or 0. `None` if
+/// Returns 1 if the declared input requires this object in the enclosing object, else 0. `None` if
 /// the row needs a JSON tree (a parsed JSON message).
 fn fill_object<'b>(fill: &mut SlotFiller<'b>, field: &BoundField, cell: CellValue<'b>) -> Option<u32> {
     let value = cell_to_value(fill.bump(), cell)?;

@@ -89,8 +89,8 @@ impl RouteFunction {
         fields.iter().skip(1).enumerate().map(nullable_field).collect()
     }
 
-    /// Returns a decider for a table of the rules (`entry`) and a schema of columns. Reuses an idle
-    /// decider if there is one.
+    /// Returns a decider for an entry of the rules (such as a table) and a schema of columns. Takes
+    /// an idle decider if there is one, else creates a decider.
     fn decider(&self, entry: &str, schema: &SchemaRef) -> Result<Decider> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let is_match = |idle_decider: &IdleDecider| {

@@ -74,8 +74,8 @@ struct Lowering<'c> {
     /// The condition blocks (conditions that several routes share) that already have a function id,
     /// but whose code must still be emitted.
     pending_functions: Vec<(BlockId, FuncId)>,
-    /// For each bytecode block that computes a value: its number of instructions if it is compiled
-    /// inline, else `None`.
+    /// For each bytecode block: its number of instructions, if the block computes a value and is
+    /// compiled inline; else `None`.
     arithmetic: Vec<Option<u32>>,
     /// Number of bytes of machine code that were generated so far.
     size: usize,
