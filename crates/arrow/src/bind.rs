@@ -130,7 +130,7 @@ pub(crate) struct Binding {
     pub columnar: bool,
     /// The paths in messages at which the rules read decimals. Numbers there keep all digits and
     /// are not rounded to floats.
-    places: DecimalPaths,
+    decimal_paths: DecimalPaths,
 }
 
 /// The column or columns that a message field comes from.
@@ -196,9 +196,9 @@ impl Binding {
     /// Binds the columns of a schema to the message fields that a session's rules read. Binds none
     /// if the session needs each row as a JSON tree (a parsed JSON message).
     pub fn new(schema: SchemaRef, session: &Session, options: &Options) -> Result<Binding, BindError> {
-        let places = session.decimal_paths().clone();
+        let decimal_paths = session.decimal_paths().clone();
         let Some(plan) = session.plan() else {
-            return Ok(Binding { places, ..Binding::bind_all(schema, options) });
+            return Ok(Binding { decimal_paths, ..Binding::bind_all(schema, options) });
         };
         let needs = Needs::new(session, plan);
         let mut binder = Binder { plan, needs, schema: &schema, options, problems: Vec::new() };
@@ -206,7 +206,9 @@ impl Binding {
         let bound = binder.bind_in(ROOT_PATH, &columns, "");
         let columnar = bound.iter().all(BoundField::is_columnar) && !plan.reads_kind(ROOT_PATH, Kind::Dict);
         match binder.problems {
-            problems if problems.is_empty() => Ok(Binding { columns, bound, columnar, places, schema }),
+            problems if problems.is_empty() => {
+                Ok(Binding { columns, bound, columnar, decimal_paths, schema })
+            }
             problems => Err(BindError { problems }),
         }
     }
@@ -217,8 +219,8 @@ impl Binding {
         let columns = columns.map(|(index, field)| {
             (field.name().clone(), FieldSource::Column(index, options.text_format(field, KindSet::ALL)))
         });
-        let places = DecimalPaths::default();
-        Binding { columns: columns.collect(), bound: Vec::new(), columnar: false, places, schema }
+        let decimal_paths = DecimalPaths::default();
+        Binding { columns: columns.collect(), bound: Vec::new(), columnar: false, decimal_paths, schema }
     }
 
     pub fn schema(&self) -> &SchemaRef {
@@ -255,13 +257,13 @@ impl Binding {
             return Err(ColumnsError::Schema(names.join(", ")));
         }
         let mut message = TypedColumn::group(self.group_columns(&self.columns, batch));
-        message.keep_digits(&self.places);
+        message.keep_digits(&self.decimal_paths);
         Ok(message)
     }
 
     /// Returns the paths in messages at which numbers keep all their digits.
-    pub fn places(&self) -> &DecimalPaths {
-        &self.places
+    pub fn decimal_paths(&self) -> &DecimalPaths {
+        &self.decimal_paths
     }
 
     fn group_columns<'b>(

@@ -249,7 +249,7 @@ fn matching_routes<'r>(
             .map(|id| Cow::Borrowed(&*rules.program().rules[id.index()].name))
             .collect();
     }
-    let Ok(tree) = rows::row_to_json(message, row, binding.places(), |error| error) else {
+    let Ok(tree) = rows::row_to_json(message, row, binding.decimal_paths(), |error| error) else {
         return Vec::new();
     };
     session.matched(&tree).into_iter().map(|name| Cow::Owned(name.to_owned())).collect()
@@ -320,8 +320,10 @@ impl Messages {
             let masked = |error| Privacy::Private(None).mask_error(error);
             on_message(
                 row,
-                part.error(row)
-                    .map_or_else(|| rows::row_to_json(&message, row, self.binding.places(), masked), Err),
+                part.error(row).map_or_else(
+                    || rows::row_to_json(&message, row, self.binding.decimal_paths(), masked),
+                    Err,
+                ),
             );
         }
         Ok(())

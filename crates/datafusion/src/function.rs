@@ -91,7 +91,7 @@ impl RouteFunction {
 
     /// Returns a decider for an entry of the rules (such as a table) and a schema of columns. Takes
     /// an idle decider if there is one, else creates a decider.
-    fn decider(&self, entry: &str, schema: &SchemaRef) -> Result<Decider> {
+    fn take_decider(&self, entry: &str, schema: &SchemaRef) -> Result<Decider> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let is_match = |idle_decider: &IdleDecider| {
             idle_decider.entry == entry && idle_decider.decider.input_schema() == schema
@@ -134,7 +134,7 @@ impl ScalarUDFImpl for RouteFunction {
     fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
         let entry = entry_name(args.scalar_arguments.first().copied().flatten())?;
         let schema: SchemaRef = Arc::new(Schema::new(self.columns(args.arg_fields)));
-        let decider = self.decider(&entry, &schema)?;
+        let decider = self.take_decider(&entry, &schema)?;
         let answer_type = DataType::Struct(decider.schema().fields().clone());
         self.store_idle(&entry, decider);
         Ok(Arc::new(Field::new(self.name(), answer_type, false)))
@@ -150,7 +150,7 @@ impl ScalarUDFImpl for RouteFunction {
         let argument_columns = argument_columns.collect::<Result<Vec<ArrayRef>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(args.number_rows));
         let batch = RecordBatch::try_new_with_options(Arc::clone(&schema), argument_columns, &options)?;
-        let mut decider = self.decider(&entry, &schema)?;
+        let mut decider = self.take_decider(&entry, &schema)?;
         let answers =
             decider.decide(&batch).map_err(|error| DataFusionError::Execution(error.to_string()))?;
         self.store_idle(&entry, decider);

@@ -17,7 +17,7 @@ use std::collections::HashMap;
 
 /// Maximum length in bytes of a text for which a false comparison is repeated without stray white
 /// space.
-const MAX_CLEANED: usize = 10_000;
+const MAX_CLEANED_BYTES: usize = 10_000;
 
 impl<'a> TracedEvaluator<'a, '_> {
     /// Builds the node of an evaluated condition. `truth` is the result of the condition, and
@@ -181,7 +181,8 @@ fn holds_without_blanks(predicate: &Predicate, left: Value<'_>, right: Value<'_>
     let Implementation::Predicate(evaluate) = op.info().implementation else { return false };
     let (Some(text), Some(part)) = (left.as_str(), right.as_str()) else { return false };
     // A long text would make the trace much slower than the decision.
-    if !text.contains(char::is_whitespace) && !part.contains(char::is_whitespace) || text.len() > MAX_CLEANED
+    if !text.contains(char::is_whitespace) && !part.contains(char::is_whitespace)
+        || text.len() > MAX_CLEANED_BYTES
     {
         return false;
     }

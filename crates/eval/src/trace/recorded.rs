@@ -8,7 +8,7 @@ use rulec_lang::value::Tri;
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Fold, Part, Var};
 
 /// Maximum number of recorded messages that an operand lists.
-const MAX_RECORDED: usize = 1000;
+const MAX_RECORDED_MESSAGES: usize = 1000;
 
 impl<'a> TracedEvaluator<'a, '_> {
     /// Adds to an operand the positions of the recorded messages from which its value was computed.
@@ -20,7 +20,7 @@ impl<'a> TracedEvaluator<'a, '_> {
             self.collect_recorded(Part::Expr(expr), &mut operand.recorded);
             operand.recorded.sort_unstable();
             operand.recorded.dedup();
-            operand.recorded.truncate(MAX_RECORDED);
+            operand.recorded.truncate(MAX_RECORDED_MESSAGES);
         }
     }
 
