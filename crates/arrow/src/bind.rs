@@ -157,8 +157,8 @@ pub(crate) struct BoundField {
     /// columns.
     pub index: usize,
     pub path_id: PathId,
-    /// The kinds of whole values that the rules read from this field: list, dict or both. Empty if
-    /// the rules read only parts of lists and dicts.
+    /// The kinds (list, dict or both) that the rules read from this field as whole values. Empty if
+    /// the rules read only elements of lists and fields of dicts.
     pub whole_kinds: KindSet,
     /// Whether the rules also read this field as text, which requires formatting of times.
     pub as_text: bool,

@@ -84,8 +84,8 @@ impl Decider {
         self.binding.schema()
     }
 
-    /// Returns the indices of the input columns that the rules read. Returns all columns if each
-    /// row must be converted to a JSON message first.
+    /// Returns the indices of the input columns that the rules read. Returns all columns if the
+    /// rules read no column, or if each row must be converted to a JSON message first.
     pub fn read_columns(&self) -> Vec<usize> {
         self.binding.read_columns()
     }

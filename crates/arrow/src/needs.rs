@@ -16,7 +16,7 @@ pub(crate) struct Needs<'s> {
     session: &'s Session,
     plan: &'s InputPlan,
     /// The slots (fields that rules read) of the entry. Computed only if some column is missing or
-    /// unusable, because the computation decodes the conditions of all its rules.
+    /// unusable, because the computation decodes the conditions of all rules of the entry.
     read_slots: OnceCell<BTreeSet<SlotId>>,
 }
 

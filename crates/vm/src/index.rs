@@ -189,14 +189,14 @@ pub struct TextForm {
 pub struct AttributeIndex {
     /// Operand whose value is looked up, usually a slot (a field that rules read).
     pub operand: Operand,
-    /// Form to which the value is normalized before the lookup, if it is a text.
+    /// The normalization of the value before the lookup, if the value is a text.
     pub form: TextForm,
     pub classes: ValueClasses,
     /// For each equivalence class (values that no predicate distinguishes), the ids of the keys
     /// that a value of the class provides.
     pub keys: PackedLists,
-    /// The texts that are keys if the value is a list that contains them, each with an id. Keys are
-    /// facts by which candidate routes are found.
+    /// The texts that are looked up among the elements of the value if it is a list, each with an
+    /// id. An element that equals such a text provides keys, by which candidate routes are found.
     pub elements: TextIds,
     /// For each id in `elements`, the ids of the keys (facts by which routes are found) that a list
     /// with this text provides.

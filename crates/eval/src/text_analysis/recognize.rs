@@ -39,8 +39,8 @@ macro_rules! number {
     };
 }
 
-/// An amount of money. In addition to the forms of a number, it may have a decimal comma, or points
-/// between thousands only.
+/// An amount of money. In addition to the notations of `number!`, it may have a decimal comma, or
+/// points between thousands only.
 macro_rules! amount {
     () => {
         concat!(

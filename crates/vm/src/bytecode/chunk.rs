@@ -81,8 +81,8 @@ pub struct Block {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheCell {
     pub cell: u32,
-    /// Whether the block's value depends on loop elements. If true, the cached value is valid only
-    /// for the current elements. If false, the cached value is valid for the whole decision.
+    /// Whether the block's value depends on the current elements of loops. If true, the cached
+    /// value is valid only for these elements. If false, it is valid for the whole decision.
     pub varies: bool,
 }
 

@@ -149,7 +149,7 @@ struct Lowering<'n> {
 
 impl Lowering<'_> {
     /// Adds a part (a condition, predicate or value) to the chunk as a code block, a predicate or a
-    /// loop. The users of the part refer to this item.
+    /// loop, to which the code of the part's users then refers.
     fn lower_part(&mut self, part: Part) -> Result<(), LowerError> {
         match part {
             Part::Expr(expr) => self.prepare_expr(expr),

@@ -89,8 +89,8 @@ impl Past {
         (end <= elements.len() && offset.is_multiple_of(size_of::<Json>())).then_some(start..end)
     }
 
-    /// Returns the elements of `list`, a history, that a bound selects, or the hash of `operand`;
-    /// see [`PastView::window`].
+    /// Returns the recorded messages in `list` that a bound selects or, for the bound `Hashed`, the
+    /// hash of `operand`; see [`PastView::window`].
     pub(super) fn window<'a>(&'a self, list: Value<'a>, bound: WindowBound, operand: Value<'_>) -> Value<'a> {
         if let (Value::JsonList(items), WindowBound::Since, Value::DateTime(since)) = (list, bound, operand)
             && let Some(range) = self.indices_of(items)
@@ -169,7 +169,8 @@ impl LoopMemo {
     }
 }
 
-/// The positions of the elements for which a condition is true, in ascending order.
+/// The positions in the history of the elements for which a loop's condition is true, in ascending
+/// order. For a loop that computes a sum, also the running totals.
 #[derive(Debug, Default)]
 pub(super) struct Hits {
     pub(super) positions: Vec<i64>,

@@ -19,9 +19,9 @@ pub(super) struct UseInfo {
     /// Cost class of an evaluation: the maximum of the cost classes of the operator itself and of
     /// its operands.
     pub cost: Cost,
-    /// Enclosing loops whose current elements the condition or value reads. Also contains loops
-    /// whose read was removed by simplification. The limits on the work of loops refer to the
-    /// source as the author wrote it.
+    /// Enclosing loops whose current elements the condition or value reads in the source as the
+    /// author wrote it. Reads that simplification removed count too, because the limits on the work
+    /// of loops refer to the source.
     pub loop_reads: QuantifierLevels,
     /// Approximate number of instructions of this condition or value. Operands count too, unless
     /// they have a block of their own.
