@@ -149,7 +149,7 @@ struct Lowering<'n> {
 
 impl Lowering<'_> {
     /// Adds a part (a condition, predicate or value) to the chunk as a code block, a predicate or a
-    /// loop, to which the code of the part's users then refers.
+    /// loop. Code that uses the part then refers to this block, predicate or loop.
     fn lower_part(&mut self, part: Part) -> Result<(), LowerError> {
         match part {
             Part::Expr(expr) => self.prepare_expr(expr),
