@@ -165,7 +165,7 @@ pub(crate) struct BoundField {
     /// Whether the field is an object with the same fields in every row.
     pub is_object: bool,
     /// The fields of this object that the rules read; empty if the field is not an object.
-    pub inside: Vec<BoundField>,
+    pub inner_fields: Vec<BoundField>,
     /// The kinds of value that the column can contain.
     column_kinds: KindSet,
     /// Whether the column type guarantees that all values of the column have the same type.
@@ -185,7 +185,7 @@ impl BoundField {
             true => {
                 self.uniform
                     && !self.whole_kinds.has(Kind::Dict)
-                    && self.inside.iter().all(BoundField::is_columnar)
+                    && self.inner_fields.iter().all(BoundField::is_columnar)
             }
             false => self.uniform,
         }
@@ -374,7 +374,7 @@ impl Binder<'_> {
             whole_kinds,
             as_text: self.plan.accepted_kinds(path_id).has(Kind::String),
             is_object,
-            inside: inside.unwrap_or_default(),
+            inner_fields: inside.unwrap_or_default(),
             column_kinds,
             uniform,
         }

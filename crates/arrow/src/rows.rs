@@ -64,7 +64,7 @@ fn fill_field<'b>(fill: &mut SlotFiller<'b>, field: &BoundField, cell: CellValue
         }
         CellValue::List(..) => return Some(fill.put_unread(path_id, Kind::List)),
         CellValue::Struct(columns, row) if field.is_object => {
-            let required_present = fill_fields(fill, &field.inside, columns, row)?;
+            let required_present = fill_fields(fill, &field.inner_fields, columns, row)?;
             fill.end_object(path_id, required_present);
             return Some(fill.put_unread(path_id, Kind::Dict));
         }

@@ -91,7 +91,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     ) -> Option<()> {
         let timeline = &self.history.timeline;
         let first = timeline.first_position();
-        let next = memo.next.map_or(first, |next| next.max(first));
+        let next = memo.next_position.map_or(first, |next| next.max(first));
         let tested = usize::try_from(next - first).unwrap_or(0);
         let new = timeline.elements().get(tested..).unwrap_or(&[]);
         if new.is_empty() {
@@ -122,7 +122,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                     hits.positions.push(position);
                 }
             }
-            memo.next = Some(position.saturating_add(1));
+            memo.next_position = Some(position.saturating_add(1));
         }
         Some(())
     }

@@ -108,7 +108,7 @@ impl Past {
 pub struct HistoryMemo {
     /// For each bytecode, identified by its number, the results of its loops. The most recently
     /// used bytecode comes last.
-    codes: Vec<(u64, LoopMemos)>,
+    bytecodes: Vec<(u64, LoopMemos)>,
 }
 
 /// Remembered results for each loop of one bytecode, by the number of the loop.
@@ -122,24 +122,24 @@ impl HistoryMemo {
     /// Forgets the results for recorded messages from `position` on. Called when a message was
     /// inserted there, which moved the later messages.
     pub fn invalidate_from(&mut self, position: i64) {
-        let loops = self.codes.iter_mut().flat_map(|(_, loops)| loops.values_mut());
+        let loops = self.bytecodes.iter_mut().flat_map(|(_, loops)| loops.values_mut());
         loops.for_each(|memo| memo.invalidate_from(position));
     }
 
     /// Returns the results for the loops of a bytecode. Creates empty results if there are none.
     pub(super) fn loops_of(&mut self, code: u64) -> &mut LoopMemos {
-        match self.codes.iter().rposition(|(other, _)| *other == code) {
-            Some(index) if index + 1 == self.codes.len() => {}
-            Some(index) => self.codes[index..].rotate_left(1),
+        match self.bytecodes.iter().rposition(|(other, _)| *other == code) {
+            Some(index) if index + 1 == self.bytecodes.len() => {}
+            Some(index) => self.bytecodes[index..].rotate_left(1),
             None => {
-                if self.codes.len() == MAX_CODES {
-                    self.codes.remove(0);
+                if self.bytecodes.len() == MAX_CODES {
+                    self.bytecodes.remove(0);
                 }
-                self.codes.push((code, LoopMemos::new()));
+                self.bytecodes.push((code, LoopMemos::new()));
             }
         }
-        let last = self.codes.len() - 1;
-        &mut self.codes[last].1
+        let last = self.bytecodes.len() - 1;
+        &mut self.bytecodes[last].1
     }
 }
 
@@ -148,7 +148,7 @@ impl HistoryMemo {
 pub(super) struct LoopMemo {
     /// The position in the history of the first recorded message without a remembered result;
     /// `None` if no message was evaluated.
-    pub(super) next: Option<i64>,
+    pub(super) next_position: Option<i64>,
     /// For a loop whose condition contains no comparison that groups elements: the elements for
     /// which the condition is true.
     pub(super) hits: Hits,
@@ -160,8 +160,8 @@ pub(super) struct LoopMemo {
 
 impl LoopMemo {
     fn invalidate_from(&mut self, position: i64) {
-        if self.next.is_some_and(|next| next > position) {
-            self.next = Some(position);
+        if self.next_position.is_some_and(|next| next > position) {
+            self.next_position = Some(position);
             self.hits.invalidate_from(position);
             self.groups.values_mut().for_each(|hits| hits.invalidate_from(position));
             self.groups.retain(|_, hits| !hits.positions.is_empty());
