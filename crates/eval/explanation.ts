@@ -231,7 +231,7 @@ column: number, };
 export type NodeKind = "constant" | "not" | "unless" | "and" | "or" | "test" | "any" | "all" | "let" | "call" | "all_usable" | "any_usable";
 
 /**
- * The reason why the trace of a condition shows no values or inner conditions.
+ * The reason why the trace of a condition shows no inner conditions (child nodes).
  */
 export type Note = "decided" | "shown_above" | "left_out";
 
@@ -275,8 +275,8 @@ found?: string,
  */
 because?: Array<string>,
 /**
- * The reason why the trace shows no values or inner conditions for this condition; `None` if
- * it shows them.
+ * The reason why the trace shows no inner conditions (child nodes) of this condition; `None`
+ * if there is no such reason.
  */
 note?: Note,
 /**

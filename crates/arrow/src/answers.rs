@@ -23,8 +23,8 @@ pub(crate) struct AnswerBuilder {
     columns: Vec<LazyColumn>,
     rows: usize,
     /// The keys of all texts in answers, for answer columns that are stored as dictionaries.
-    /// Computed once for each rule and each default of a table of routes. Empty for a choice or
-    /// another entry point.
+    /// Computed once for each rule and each default of a table of routes. Empty unless a table of
+    /// routes decides.
     precomputed: PrecomputedKeys,
     /// Language of error messages about rows.
     language: Language,
@@ -55,15 +55,15 @@ impl LazyColumn {
 /// once, in a dictionary, and a key per row. The struct is empty unless a table of routes decides.
 #[derive(Clone, Default)]
 struct PrecomputedKeys {
-    rules: Vec<Keys>,
-    defaults: Vec<Keys>,
+    rules: Vec<AnswerKeys>,
+    defaults: Vec<AnswerKeys>,
     /// The keys for a decision that chose no route and has no default.
-    nothing_chosen: Keys,
+    nothing_chosen: AnswerKeys,
 }
 
 /// The dictionary keys of one answer: a key for each column that is stored as a dictionary.
 #[derive(Clone, Copy, Default)]
-struct Keys {
+struct AnswerKeys {
     chosen: Option<i32>,
     target: Option<i32>,
     metadata: Option<i32>,
@@ -203,7 +203,7 @@ impl AnswerBuilder {
                 }
                 ColumnRole::Other(_) if is_plain => {}
                 ColumnRole::Other(name) => {
-                    if let Some(value) = rare_part(name, decision) {
+                    if let Some(value) = rare_attribute(name, decision) {
                         column.append_at(row).push(Some(&value));
                     }
                 }
@@ -212,8 +212,8 @@ impl AnswerBuilder {
         self.rows += 1;
     }
 
-    /// Appends the answer of a decision that a choice or router made, not a table of routes.
-    /// `matched` contains the names of all matching branches or cases, if they were requested.
+    /// Appends the answer of a decision by a choice, a router or flows, not by a table of routes.
+    /// `matched` contains the names of all matching branches, cases or patterns, if requested.
     fn push_other(&mut self, decision: &Decision, matched: Option<&[Cow<'_, str>]>) {
         let mut answer = serde_json::to_value(decision).unwrap_or_default();
         if let (Some(matched), Some(object)) = (matched, answer.as_object_mut()) {
@@ -311,7 +311,7 @@ fn is_plain_decision(decision: &Decision) -> bool {
 
 /// Returns the attribute of a decision that belongs to the column `name`, such as `failures`, as a
 /// JSON list. `None` if the attribute is empty.
-fn rare_part(name: &str, decision: &Decision) -> Option<Json> {
+fn rare_attribute(name: &str, decision: &Decision) -> Option<Json> {
     let list = match name {
         "missing_args" => json!(decision.missing_args().collect::<Vec<_>>()),
         "breaches" => serde_json::to_value(decision.breaches()).ok()?,
@@ -332,7 +332,7 @@ impl PrecomputedKeys {
         self.defaults.is_empty()
     }
 
-    fn for_decision(&self, decision: &Decision) -> Keys {
+    fn for_decision(&self, decision: &Decision) -> AnswerKeys {
         let keys = match decision.statement() {
             Some(Chosen::Rule(rule)) => self.rules.get(rule.index()),
             Some(Chosen::Default(table)) => self.defaults.get(table.index()),
@@ -357,12 +357,12 @@ fn route_columns(program: &Program) -> (ColumnTypes, PrecomputedKeys) {
     let (mut chosen, mut target) = (DictionaryTexts::default(), DictionaryTexts::default());
     let mut metadata = DictionaryTexts::for_json();
     let mut keys = |name: &str, outcome: Option<&Outcome>| match outcome {
-        Some(Outcome::Handler { name: handler, metadata: constants, .. }) => Keys {
+        Some(Outcome::Handler { name: handler, metadata: constants, .. }) => AnswerKeys {
             chosen: Some(chosen.key_of_text(name)),
             target: Some(target.key_of_text(handler)),
             metadata: Some(metadata.key_of_text(&Json::Object((**constants).clone()).to_string())),
         },
-        _ => Keys {
+        _ => AnswerKeys {
             chosen: Some(chosen.key_of_text(name)),
             target: None,
             metadata: Some(metadata.key_of_text("{}")),
@@ -371,7 +371,7 @@ fn route_columns(program: &Program) -> (ColumnTypes, PrecomputedKeys) {
     let mut precomputed = PrecomputedKeys {
         rules: program.rules.iter().map(|rule| keys(&rule.name, Some(&rule.outcome))).collect(),
         defaults: program.tables.iter().map(|table| keys("default", table.default.as_ref())).collect(),
-        nothing_chosen: Keys::default(),
+        nothing_chosen: AnswerKeys::default(),
     };
     precomputed.nothing_chosen.metadata = Some(metadata.key_of_text("{}"));
     let mut columns = vec![

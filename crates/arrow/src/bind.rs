@@ -74,8 +74,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// Parses the texts of the column `column` as JSON values. Columns of the Arrow extension type
-    /// `arrow.json` need no such option.
+    /// Declares that the texts of the column `column` are JSON values, which are parsed. Columns of
+    /// the Arrow extension type `arrow.json` need no such option.
     #[must_use]
     pub fn json(mut self, column: impl Into<String>) -> Options {
         self.json.insert(column.into());
@@ -88,9 +88,9 @@ impl Options {
         Options { allow_missing: true, ..self }
     }
 
-    /// Reads text columns as untyped cells, such as CSV cells. If the rules read only text from
-    /// a column, its cells are text. Otherwise a cell is parsed as JSON, and is text if parsing
-    /// fails.
+    /// Declares that text columns have untyped cells, such as CSV cells. If the rules read only
+    /// text from a column, its cells are text. Otherwise a cell is parsed as JSON, and is text if
+    /// parsing fails.
     #[must_use]
     pub fn untyped(self) -> Options {
         Options { untyped: true, ..self }
@@ -130,7 +130,7 @@ pub(crate) struct Binding {
     pub columnar: bool,
     /// The paths in messages at which the rules read decimals. Numbers there keep all digits and
     /// are not rounded to floats.
-    places: DecimalPaths,
+    decimal_paths: DecimalPaths,
 }
 
 /// The column or columns that a message field comes from.
@@ -157,15 +157,15 @@ pub(crate) struct BoundField {
     /// columns.
     pub index: usize,
     pub path_id: PathId,
-    /// The kinds of whole values that the rules read from this field: list, dict or both. Empty if
-    /// the rules read only parts of lists and dicts.
+    /// The kinds (list, dict or both) that the rules read from this field as whole values. Empty if
+    /// the rules read only elements of lists and fields of dicts.
     pub whole_kinds: KindSet,
     /// Whether the rules also read this field as text, which requires formatting of times.
     pub as_text: bool,
     /// Whether the field is an object with the same fields in every row.
     pub is_object: bool,
     /// The fields of this object that the rules read; empty if the field is not an object.
-    pub inside: Vec<BoundField>,
+    pub inner_fields: Vec<BoundField>,
     /// The kinds of value that the column can contain.
     column_kinds: KindSet,
     /// Whether the column type guarantees that all values of the column have the same type.
@@ -185,7 +185,7 @@ impl BoundField {
             true => {
                 self.uniform
                     && !self.whole_kinds.has(Kind::Dict)
-                    && self.inside.iter().all(BoundField::is_columnar)
+                    && self.inner_fields.iter().all(BoundField::is_columnar)
             }
             false => self.uniform,
         }
@@ -196,9 +196,9 @@ impl Binding {
     /// Binds the columns of a schema to the message fields that a session's rules read. Binds none
     /// if the session needs each row as a JSON tree (a parsed JSON message).
     pub fn new(schema: SchemaRef, session: &Session, options: &Options) -> Result<Binding, BindError> {
-        let places = session.decimal_paths().clone();
+        let decimal_paths = session.decimal_paths().clone();
         let Some(plan) = session.plan() else {
-            return Ok(Binding { places, ..Binding::bind_all(schema, options) });
+            return Ok(Binding { decimal_paths, ..Binding::bind_all(schema, options) });
         };
         let needs = Needs::new(session, plan);
         let mut binder = Binder { plan, needs, schema: &schema, options, problems: Vec::new() };
@@ -206,7 +206,9 @@ impl Binding {
         let bound = binder.bind_in(ROOT_PATH, &columns, "");
         let columnar = bound.iter().all(BoundField::is_columnar) && !plan.reads_kind(ROOT_PATH, Kind::Dict);
         match binder.problems {
-            problems if problems.is_empty() => Ok(Binding { columns, bound, columnar, places, schema }),
+            problems if problems.is_empty() => {
+                Ok(Binding { columns, bound, columnar, decimal_paths, schema })
+            }
             problems => Err(BindError { problems }),
         }
     }
@@ -217,8 +219,8 @@ impl Binding {
         let columns = columns.map(|(index, field)| {
             (field.name().clone(), FieldSource::Column(index, options.text_format(field, KindSet::ALL)))
         });
-        let places = DecimalPaths::default();
-        Binding { columns: columns.collect(), bound: Vec::new(), columnar: false, places, schema }
+        let decimal_paths = DecimalPaths::default();
+        Binding { columns: columns.collect(), bound: Vec::new(), columnar: false, decimal_paths, schema }
     }
 
     pub fn schema(&self) -> &SchemaRef {
@@ -255,13 +257,13 @@ impl Binding {
             return Err(ColumnsError::Schema(names.join(", ")));
         }
         let mut message = TypedColumn::group(self.group_columns(&self.columns, batch));
-        message.keep_digits(&self.places);
+        message.keep_digits(&self.decimal_paths);
         Ok(message)
     }
 
     /// Returns the paths in messages at which numbers keep all their digits.
-    pub fn places(&self) -> &DecimalPaths {
-        &self.places
+    pub fn decimal_paths(&self) -> &DecimalPaths {
+        &self.decimal_paths
     }
 
     fn group_columns<'b>(
@@ -372,7 +374,7 @@ impl Binder<'_> {
             whole_kinds,
             as_text: self.plan.accepted_kinds(path_id).has(Kind::String),
             is_object,
-            inside: inside.unwrap_or_default(),
+            inner_fields: inside.unwrap_or_default(),
             column_kinds,
             uniform,
         }

@@ -1,7 +1,7 @@
 //! Builders of typed answer columns. A value is appended as JSON or, in a column with few distinct
 //! texts, as a dictionary key.
 
-use crate::scale::scaled;
+use crate::scale::scaled_integer;
 use arrow_array::builder::{
     BooleanBuilder, Decimal128Builder, Float64Builder, Int64Builder, StringBuilder, UInt64Builder,
 };
@@ -210,7 +210,7 @@ impl ColumnBuilder {
             ColumnBuilder::Count(builder) => builder.append_option(value.and_then(Json::as_u64)),
             ColumnBuilder::Float(builder) => builder.append_option(value.and_then(Json::as_f64)),
             ColumnBuilder::Decimal(builder, scale) => {
-                builder.append_option(value.and_then(|value| scaled(value, *scale)));
+                builder.append_option(value.and_then(|value| scaled_integer(value, *scale)));
             }
             ColumnBuilder::Text(builder) => builder.append_option(value.and_then(Json::as_str)),
             ColumnBuilder::Json(builder) => builder.append_option(value.map(Json::to_string)),

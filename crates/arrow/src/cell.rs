@@ -4,7 +4,7 @@
 
 use crate::block::Cells;
 use crate::build::JSON_TEXTS_KEY;
-use crate::decimal::{digits, exact_number, nearest_number};
+use crate::decimal::{decimal_text, exact_number, nearest_number};
 use crate::moment::{Zone, format_day};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -28,7 +28,7 @@ use time::OffsetDateTime;
 /// The value of one cell of an Arrow column. Texts, lists and objects are borrowed from the column.
 #[derive(Clone, Copy)]
 pub(crate) enum CellValue<'b> {
-    /// No value: null, a non-finite number, or a time that has no text form.
+    /// No value: null, a non-finite number, or a time outside the years 0 to 9999.
     Null,
     Bool(bool),
     Int(i64),
@@ -129,25 +129,25 @@ impl<'b> TypedColumn<'b> {
         TypedColumn { nulls: None, values: ColumnValues::Group(columns) }
     }
 
-    /// Makes decimal numbers at the paths `places` keep all their digits, in this column and in the
+    /// Makes numbers at the paths `decimal_paths` keep all their digits, in this column and in the
     /// columns inside it. Numbers elsewhere may be rounded to floats.
-    pub fn keep_digits(&mut self, places: &DecimalPaths) {
+    pub fn keep_digits(&mut self, decimal_paths: &DecimalPaths) {
         match &mut self.values {
-            ColumnValues::Decimal(_, _, is_exact) => *is_exact = places.has_number(),
+            ColumnValues::Decimal(_, _, is_exact) => *is_exact = decimal_paths.has_number(),
             ColumnValues::Struct(fields) | ColumnValues::Group(fields) => {
                 for (name, column) in fields {
-                    column.keep_digits(places.field(name).unwrap_or(DecimalPaths::none()));
+                    column.keep_digits(decimal_paths.field(name).unwrap_or(DecimalPaths::none()));
                 }
             }
             ColumnValues::List(_, items) => {
-                items.keep_digits(places.elements().unwrap_or(DecimalPaths::none()));
+                items.keep_digits(decimal_paths.elements().unwrap_or(DecimalPaths::none()));
             }
             ColumnValues::Map(_, inner) => {
-                inner.1.keep_digits(places.elements().unwrap_or(DecimalPaths::none()));
+                inner.1.keep_digits(decimal_paths.elements().unwrap_or(DecimalPaths::none()));
             }
-            ColumnValues::Dictionary(inner) => inner.1.keep_digits(places),
+            ColumnValues::Dictionary(inner) => inner.1.keep_digits(decimal_paths),
             ColumnValues::Union(_, members) => {
-                members.iter_mut().for_each(|(_, member)| member.keep_digits(places));
+                members.iter_mut().for_each(|(_, member)| member.keep_digits(decimal_paths));
             }
             _ => {}
         }
@@ -182,8 +182,8 @@ impl<'b> TypedColumn<'b> {
 impl TypedColumn<'_> {
     /// Fills the cells of one slot from a range of rows of this column, with one check of the
     /// column's type for all rows. `kinds` are the kinds of value that the slot accepts. Lists are
-    /// allocated in `bump`. Returns false, and fills no cell, if the column's type is not supported
-    /// here.
+    /// allocated in `bump`. Returns false, and fills no cell, if the caller must convert the cells
+    /// one by one, because of the column's type or a non-finite float.
     pub fn fill_slots<'c>(
         &'c self,
         rows: Range<usize>,
@@ -457,7 +457,7 @@ impl Serialize for CellValue<'_> {
             CellValue::Int(value) => serializer.serialize_i64(value),
             CellValue::Wide(value) => serializer.serialize_u64(value),
             CellValue::Float(value) => serializer.serialize_f64(value),
-            CellValue::Digits(value, scale) => serializer.serialize_str(&digits(value, scale)),
+            CellValue::Digits(value, scale) => serializer.serialize_str(&decimal_text(value, scale)),
             CellValue::Str(text) => serializer.serialize_str(text),
             CellValue::Json(text) => json::parse(text).map_err(S::Error::custom)?.serialize(serializer),
             CellValue::Time(time) => serializer.serialize_str(&format_datetime(time)),

@@ -17,7 +17,8 @@ use serde_json::Value as Json;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Returns the entry of this name, or the entry that decides by default.
+/// Returns the entry (table, choice or router) with the name `name`. If `name` is `None`, returns
+/// [`Rules::default_entry`], or the top-level routes if there is no default entry.
 fn find_entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, UnknownEntry> {
     name.map_or_else(|| Ok(rules.default_entry().unwrap_or_else(|_| rules.main())), |name| rules.entry(name))
 }
@@ -43,7 +44,7 @@ fn find_entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, Unk
 /// ```
 pub struct Decider {
     rules: Rules,
-    /// Name of the table, choice or router that decides; `None` means the routes outside any table.
+    /// Name of the table, choice or router that decides; `None` means [`Rules::default_entry`].
     entry: Option<String>,
     binding: Arc<Binding>,
     options: Options,
@@ -52,8 +53,8 @@ pub struct Decider {
 }
 
 impl Decider {
-    /// Creates a decider for batches of a schema. `entry` is the entry's name; `None` means the
-    /// routes outside any table.
+    /// Creates a decider for batches of a schema. `entry` is the name of the table, choice or
+    /// router that decides; `None` means [`Rules::default_entry`].
     ///
     /// # Errors
     /// Returns an error if the entry does not exist, or if a column that the rules read is missing
@@ -83,8 +84,8 @@ impl Decider {
         self.binding.schema()
     }
 
-    /// Returns the indices of the input columns that the rules read. Returns all columns if each
-    /// row must be converted to a JSON message first.
+    /// Returns the indices of the input columns that the rules read. Returns all columns if the
+    /// rules read no column, or if each row must be converted to a JSON message first.
     pub fn read_columns(&self) -> Vec<usize> {
         self.binding.read_columns()
     }
@@ -248,7 +249,7 @@ fn matching_routes<'r>(
             .map(|id| Cow::Borrowed(&*rules.program().rules[id.index()].name))
             .collect();
     }
-    let Ok(tree) = rows::row_to_json(message, row, binding.places(), |error| error) else {
+    let Ok(tree) = rows::row_to_json(message, row, binding.decimal_paths(), |error| error) else {
         return Vec::new();
     };
     session.matched(&tree).into_iter().map(|name| Cow::Owned(name.to_owned())).collect()
@@ -319,8 +320,10 @@ impl Messages {
             let masked = |error| Privacy::Private(None).mask_error(error);
             on_message(
                 row,
-                part.error(row)
-                    .map_or_else(|| rows::row_to_json(&message, row, self.binding.places(), masked), Err),
+                part.error(row).map_or_else(
+                    || rows::row_to_json(&message, row, self.binding.decimal_paths(), masked),
+                    Err,
+                ),
             );
         }
         Ok(())

@@ -35,7 +35,7 @@ pub(crate) fn exact_number(value: i128, scale: i8) -> Option<Value<'static>> {
 }
 
 /// Returns the text of the decimal number `value` / 10^`scale`.
-pub(crate) fn digits(value: i128, scale: i8) -> String {
+pub(crate) fn decimal_text(value: i128, scale: i8) -> String {
     let decimal = Decimal::from_parts(value, scale.into());
     decimal.map_or_else(|| format!("{value}e{}", -i16::from(scale)), |decimal| decimal.to_string())
 }

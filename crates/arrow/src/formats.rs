@@ -96,7 +96,7 @@ pub trait Source: Send {
     /// Returns the schema that all batches of the stream have.
     fn schema(&self) -> SchemaRef;
 
-    /// Returns the next rows; `None` at the end of the stream.
+    /// Reads and returns the next rows; `None` at the end of the stream.
     ///
     /// # Errors
     /// Returns an error if the rest of the stream cannot be read. Parts returned earlier are
@@ -151,8 +151,8 @@ pub fn open_source(format: Format, file: File) -> Result<Box<dyn Source>, Format
     })
 }
 
-/// Opens a columnar stream; `size` is its length in bytes, if known. A Parquet stream is an error,
-/// because readers need the end of the file first.
+/// Opens a stream of the format `format` for reading; `size` is its length in bytes, if known. A
+/// Parquet stream is an error, because readers need the end of the file first.
 ///
 /// # Errors
 /// Returns an error if the stream does not have the format.

@@ -23,7 +23,7 @@ pub fn write_lines(answers: &RecordBatch, first: u64, out: &mut impl Write) -> i
         .zip(answers.columns())
         .map(|(field, column)| {
             let mut column = TypedColumn::new(column, field, TextFormat::Text);
-            column.keep_digits(&decimal_places(field));
+            column.keep_digits(&column_decimal_paths(field));
             (field.name().as_str(), column)
         })
         .collect();
@@ -36,18 +36,18 @@ pub fn write_lines(answers: &RecordBatch, first: u64, out: &mut impl Write) -> i
 }
 
 /// Returns the paths of decimal numbers in a column of answers; they are written with all digits.
-fn decimal_places(column: &Field) -> DecimalPaths {
-    let mut places = DecimalPaths::default();
+fn column_decimal_paths(column: &Field) -> DecimalPaths {
+    let mut decimal_paths = DecimalPaths::default();
     match column.data_type() {
-        DataType::Decimal128(..) => places.add_number(),
+        DataType::Decimal128(..) => decimal_paths.add_number(),
         DataType::Struct(fields) => {
-            fields
-                .iter()
-                .for_each(|field| places.add_field(&field.name().as_str().into(), decimal_places(field)));
+            fields.iter().for_each(|field| {
+                decimal_paths.add_field(&field.name().as_str().into(), column_decimal_paths(field))
+            });
         }
         _ => {}
     }
-    places
+    decimal_paths
 }
 
 /// The answer in one row of the answer columns, which is serialized as one JSON line.

@@ -1,5 +1,5 @@
-//! Determines which fields of a message the deciding entry needs. Columns of fields that only other
-//! entries read may be missing.
+//! Determines which fields of a message the deciding entry (a table, choice or router) needs.
+//! Columns of fields that only other entries read may be missing.
 
 use crate::cell::TextFormat;
 use crate::kinds::possible_kinds;
@@ -16,7 +16,7 @@ pub(crate) struct Needs<'s> {
     session: &'s Session,
     plan: &'s InputPlan,
     /// The slots (fields that rules read) of the entry. Computed only if some column is missing or
-    /// unusable, because the computation decodes the conditions of all its rules.
+    /// unusable, because the computation decodes the conditions of all rules of the entry.
     read_slots: OnceCell<BTreeSet<SlotId>>,
 }
 

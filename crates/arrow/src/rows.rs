@@ -4,7 +4,7 @@
 
 use crate::bind::BoundField;
 use crate::cell::{CellValue, TypedColumn};
-use crate::decimal::digits;
+use crate::decimal::decimal_text;
 use arrow_array::RecordBatch;
 use bumpalo::Bump;
 use rulec::{JsonError, Message};
@@ -64,7 +64,7 @@ fn fill_field<'b>(fill: &mut SlotFiller<'b>, field: &BoundField, cell: CellValue
         }
         CellValue::List(..) => return Some(fill.put_unread(path_id, Kind::List)),
         CellValue::Struct(columns, row) if field.is_object => {
-            let required_present = fill_fields(fill, &field.inside, columns, row)?;
+            let required_present = fill_fields(fill, &field.inner_fields, columns, row)?;
             fill.end_object(path_id, required_present);
             return Some(fill.put_unread(path_id, Kind::Dict));
         }
@@ -76,7 +76,7 @@ fn fill_field<'b>(fill: &mut SlotFiller<'b>, field: &BoundField, cell: CellValue
 }
 
 /// Fills the slots of the fields of an object whose keys differ between rows, such as a map.
-/// Returns how many required fields of the enclosing object this object fills: 1 or 0. `None` if
+/// Returns 1 if the declared input requires this object in the enclosing object, else 0. `None` if
 /// the row needs a JSON tree (a parsed JSON message).
 fn fill_object<'b>(fill: &mut SlotFiller<'b>, field: &BoundField, cell: CellValue<'b>) -> Option<u32> {
     let value = cell_to_value(fill.bump(), cell)?;
@@ -100,7 +100,7 @@ pub(crate) fn cell_to_value<'b>(bump: &'b Bump, cell: CellValue<'b>) -> Option<V
         CellValue::Wide(value) => Value::Wide(value),
         CellValue::Float(value) => Value::Float(value),
         CellValue::Json(_) => return None,
-        CellValue::Digits(value, scale) => Value::Str(bump.alloc_str(&digits(value, scale))),
+        CellValue::Digits(value, scale) => Value::Str(bump.alloc_str(&decimal_text(value, scale))),
         CellValue::Time(time) => Value::Str(bump.alloc_str(&format_datetime(time))),
         CellValue::Day(count) => {
             crate::moment::format_day(count).map_or(Value::Missing, |day| Value::Str(bump.alloc_str(&day)))
@@ -154,15 +154,15 @@ fn inner_cell_to_value<'b>(bump: &'b Bump, cell: CellValue<'b>, representable: &
     })
 }
 
-/// Converts a row to a parsed JSON message. Numbers at the paths `places` keep all their digits.
-/// `masked` masks the private keys that an error names.
+/// Converts a row to a parsed JSON message. Numbers at the paths `decimal_paths` keep all their
+/// digits. `masked` masks the private keys that an error names.
 ///
 /// # Errors
 /// Returns an error if a cell of a JSON column is not valid JSON.
 pub(crate) fn row_to_json(
     message: &TypedColumn<'_>,
     row: usize,
-    places: &DecimalPaths,
+    decimal_paths: &DecimalPaths,
     masked: impl Fn(JsonError) -> JsonError,
 ) -> Result<Json, RowError> {
     let mut object = Map::new();
@@ -172,8 +172,8 @@ pub(crate) fn row_to_json(
             CellValue::Json(text) => {
                 let error =
                     |error: JsonError| RowError::from_json_error(name, &masked(error.with_keys_added(name)));
-                let places = places.field(name).unwrap_or(DecimalPaths::none());
-                let value = json::parse_exact(text, places).map_err(error)?;
+                let decimal_paths = decimal_paths.field(name).unwrap_or(DecimalPaths::none());
+                let value = json::parse_exact(text, decimal_paths).map_err(error)?;
                 object.insert((*name).to_owned(), value);
             }
             cell => {

@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 
 /// Converts a decimal argument to an integer: the number times 10^`scale`. `None` if the number has
 /// more than `scale` digits after its point.
-pub(crate) fn scaled(argument: &Json, scale: u8) -> Option<i128> {
+pub(crate) fn scaled_integer(argument: &Json, scale: u8) -> Option<i128> {
     let decimal = Value::from_json(argument).to_decimal()?;
     let zeros = u32::from(scale).checked_sub(decimal.scale())?;
     decimal.mantissa().checked_mul(10_i128.checked_pow(zeros)?)

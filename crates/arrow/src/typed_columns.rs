@@ -85,7 +85,7 @@ impl<'b> ColumnFill<'b> {
                 self.keep_rows_with(parent_nulls, nulls.as_ref().map(NullBuffer::inner));
             }
             if field.is_object {
-                self.add_object(plan, child, &field.inside, reader.fields(), nulls.as_ref());
+                self.add_object(plan, child, &field.inner_fields, reader.fields(), nulls.as_ref());
                 continue;
             }
             let slots: Vec<(usize, KindSet)> =

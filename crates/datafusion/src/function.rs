@@ -27,11 +27,11 @@ pub(crate) struct RouteFunction {
     rules: Rules,
     /// Names of the column arguments in the query; `None` until [`RecordColumnNames`] has recorded
     /// them. They are recorded before optimization, because the optimizer may rename the arguments.
-    names: Option<Vec<String>>,
+    column_names: Option<Vec<String>>,
     signature: Signature,
     /// Deciders (which evaluate the rules on batches of rows) that no thread uses now. All copies
     /// of the function share them.
-    idle: Arc<Mutex<Vec<IdleDecider>>>,
+    idle_deciders: Arc<Mutex<Vec<IdleDecider>>>,
 }
 
 /// An idle decider, kept for the next batch with the same entry (such as a table) and schema.
@@ -50,7 +50,7 @@ impl std::fmt::Debug for IdleDecider {
 /// needs this comparison to merge equal expressions.
 impl PartialEq for RouteFunction {
     fn eq(&self, other: &RouteFunction) -> bool {
-        std::ptr::eq(self.rules.program(), other.rules.program()) && self.names == other.names
+        std::ptr::eq(self.rules.program(), other.rules.program()) && self.column_names == other.column_names
     }
 }
 
@@ -59,21 +59,26 @@ impl Eq for RouteFunction {}
 impl Hash for RouteFunction {
     fn hash<H: Hasher>(&self, state: &mut H) {
         std::ptr::from_ref(self.rules.program()).hash(state);
-        self.names.hash(state);
+        self.column_names.hash(state);
     }
 }
 
 impl RouteFunction {
     pub fn new(rules: &Rules) -> RouteFunction {
         let signature = Signature::variadic_any(Volatility::Immutable);
-        RouteFunction { rules: rules.clone(), names: None, signature, idle: Arc::default() }
+        RouteFunction { rules: rules.clone(), column_names: None, signature, idle_deciders: Arc::default() }
     }
 
     /// Returns a copy of the function that uses these column names, even if the optimizer renames
     /// arguments.
     fn with_names(&self, names: Vec<String>) -> RouteFunction {
         let (rules, signature) = (self.rules.clone(), self.signature.clone());
-        RouteFunction { rules, names: Some(names), signature, idle: Arc::clone(&self.idle) }
+        RouteFunction {
+            rules,
+            column_names: Some(names),
+            signature,
+            idle_deciders: Arc::clone(&self.idle_deciders),
+        }
     }
 
     /// Returns the column arguments: all arguments but the first, which names the entry (such as a
@@ -81,7 +86,7 @@ impl RouteFunction {
     fn columns(&self, fields: &[FieldRef]) -> Vec<FieldRef> {
         // Nullability is ignored, because it may differ between the plan and a batch.
         let nullable_field = |(index, field): (usize, &FieldRef)| {
-            let name = self.names.as_ref().and_then(|names| names.get(index)).unwrap_or(field.name());
+            let name = self.column_names.as_ref().and_then(|names| names.get(index)).unwrap_or(field.name());
             Arc::new(
                 Field::new(name, field.data_type().clone(), true).with_metadata(field.metadata().clone()),
             )
@@ -89,10 +94,10 @@ impl RouteFunction {
         fields.iter().skip(1).enumerate().map(nullable_field).collect()
     }
 
-    /// Returns a decider for a table of the rules (`entry`) and a schema of columns. Reuses an idle
-    /// decider if there is one.
-    fn decider(&self, entry: &str, schema: &SchemaRef) -> Result<Decider> {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Returns a decider for an entry of the rules (such as a table) and a schema of columns. Takes
+    /// an idle decider if there is one, else creates a decider.
+    fn take_decider(&self, entry: &str, schema: &SchemaRef) -> Result<Decider> {
+        let mut idle = self.idle_deciders.lock().unwrap_or_else(PoisonError::into_inner);
         let is_match = |idle_decider: &IdleDecider| {
             idle_decider.entry == entry && idle_decider.decider.input_schema() == schema
         };
@@ -105,7 +110,7 @@ impl RouteFunction {
     }
 
     fn store_idle(&self, entry: &str, decider: Decider) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = self.idle_deciders.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < MAX_IDLE_DECIDERS {
             idle.push(IdleDecider { entry: entry.to_owned(), decider });
         }
@@ -134,7 +139,7 @@ impl ScalarUDFImpl for RouteFunction {
     fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
         let entry = entry_name(args.scalar_arguments.first().copied().flatten())?;
         let schema: SchemaRef = Arc::new(Schema::new(self.columns(args.arg_fields)));
-        let decider = self.decider(&entry, &schema)?;
+        let decider = self.take_decider(&entry, &schema)?;
         let answer_type = DataType::Struct(decider.schema().fields().clone());
         self.store_idle(&entry, decider);
         Ok(Arc::new(Field::new(self.name(), answer_type, false)))
@@ -150,7 +155,7 @@ impl ScalarUDFImpl for RouteFunction {
         let argument_columns = argument_columns.collect::<Result<Vec<ArrayRef>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(args.number_rows));
         let batch = RecordBatch::try_new_with_options(Arc::clone(&schema), argument_columns, &options)?;
-        let mut decider = self.decider(&entry, &schema)?;
+        let mut decider = self.take_decider(&entry, &schema)?;
         let answers =
             decider.decide(&batch).map_err(|error| DataFusionError::Execution(error.to_string()))?;
         self.store_idle(&entry, decider);
@@ -173,7 +178,8 @@ impl FunctionRewrite for RecordColumnNames {
     fn rewrite(&self, expr: Expr, _: &DFSchema, _: &ConfigOptions) -> Result<Transformed<Expr>> {
         let Expr::ScalarFunction(call) = &expr else { return Ok(Transformed::no(expr)) };
         let function: &dyn Any = call.func.inner().as_ref();
-        let Some(route) = function.downcast_ref::<RouteFunction>().filter(|route| route.names.is_none())
+        let Some(route) =
+            function.downcast_ref::<RouteFunction>().filter(|route| route.column_names.is_none())
         else {
             return Ok(Transformed::no(expr));
         };

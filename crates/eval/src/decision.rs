@@ -115,8 +115,9 @@ impl<R> Choice<R> {
 }
 
 impl Choice {
-    /// Returns the tables that the decision searched: from `entry`, where it started, to the table
-    /// of the chosen statement, both included. If nothing was chosen, returns only `entry`.
+    /// Returns the tables on the path of the decision: from `entry`, where it started, to the table
+    /// of the chosen statement, both included. Tables whose search chose nothing are not on this
+    /// path. If nothing was chosen, returns only `entry`.
     #[inline]
     #[doc(hidden)]
     pub fn visited_tables(&self, program: &Program, entry: TableId) -> TableTrail {
@@ -131,13 +132,13 @@ impl Choice {
     }
 }
 
-/// The tables that a decision searched, in order: from the entry table (the first one), through the
-/// `goto`s, to the table of the chosen statement.
+/// The tables on the path of a decision, in order: from the entry table (the first one), through
+/// the `goto`s that led to the chosen statement, to the table of this statement.
 pub type TableTrail = SmallVec<[TableId; 4]>;
 
-/// Returns the tables that a decision searched, from `entry` to `last`. `jumps` are the `goto`s of
-/// rules, as pairs of source and target table. The `goto`s of defaults are looked up in the
-/// program. If `last` is `None`, the result ends at the target of the last jump.
+/// Returns the tables on the path of a decision, from `entry` to `last`. `jumps` are the `goto`s of
+/// rules on this path, as pairs of source and target table. The `goto`s of defaults are looked up
+/// in the program. If `last` is `None`, the result ends at the target of the last jump.
 #[inline]
 pub fn build_trail(
     program: &Program,

@@ -182,7 +182,8 @@ impl Explanation {
     }
 
     /// Returns the conditions that were true and that led to the chosen statement, in the order of
-    /// the search. Empty if a default was chosen without a condition, or nothing.
+    /// the search. Empty if nothing was chosen, or if a default was reached without a true
+    /// condition.
     pub fn deciding_conditions(&self) -> Vec<&crate::trace::TraceNode> {
         summary::deciding_conditions(&self.trace)
     }

@@ -283,7 +283,7 @@ pub struct EntryCode {
     /// one).
     search: SegmentFn,
     /// Number of slots (fields that rules read) of the program.
-    pub(super) slots: usize,
+    pub(super) slot_count: usize,
     /// Number of memo cells (cached results) that a decision needs.
     pub(super) memo_len: usize,
 }
@@ -294,8 +294,8 @@ impl EntryCode {
     pub fn new(code: &Arc<JitCode>, table: TableId) -> Option<EntryCode> {
         let search = code.segments(table.index()).first()?.search;
         let chunk = code.bytecode().chunk();
-        let (slots, memo_len) = (chunk.slots.len(), chunk.memo_len());
-        Some(EntryCode { code: Arc::clone(code), table, search, slots, memo_len })
+        let (slot_count, memo_len) = (chunk.slots.len(), chunk.memo_len());
+        Some(EntryCode { code: Arc::clone(code), table, search, slot_count, memo_len })
     }
 
     /// Searches the first segment (range of routes) of the table with its compiled function, and

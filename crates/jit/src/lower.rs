@@ -74,9 +74,9 @@ struct Lowering<'c> {
     /// The condition blocks (conditions that several routes share) that already have a function id,
     /// but whose code must still be emitted.
     pending_functions: Vec<(BlockId, FuncId)>,
-    /// For each bytecode block that computes a value: its number of instructions if it is compiled
-    /// inline, else `None`.
-    arithmetic: Vec<Option<u32>>,
+    /// For each bytecode block: its number of instructions, if the block computes a value and is
+    /// compiled inline; else `None`.
+    inline_sizes: Vec<Option<u32>>,
     /// Number of bytes of machine code that were generated so far.
     size: usize,
 }
@@ -84,10 +84,10 @@ struct Lowering<'c> {
 /// Compiles all tables of a rule set to machine code, and makes the functions of the module
 /// callable.
 pub(super) fn lower_rule_set(code: Arc<Bytecode>, module: OwnedModule) -> Result<JitCode, JitError> {
-    let arithmetic = arith::inline_sizes(code.chunk());
+    let inline_sizes = arith::inline_sizes(code.chunk());
     let (condition_functions, pending_functions) = (HashMap::new(), Vec::new());
     let mut lowering =
-        Lowering { code: &code, module, condition_functions, pending_functions, arithmetic, size: 0 };
+        Lowering { code: &code, module, condition_functions, pending_functions, inline_sizes, size: 0 };
     let mut context = lowering.module.make_context();
     let mut builder_context = FunctionBuilderContext::new();
     let mut tables = Vec::with_capacity(code.chunk().tables.len());

@@ -83,7 +83,7 @@ impl EntryCode {
     /// as those that [`JitCode::over_slots`] describes.
     #[inline]
     pub fn choose(&self, hosts: &[Host], slots: SlotValues<'_>, scratch: &mut Scratch) -> Choice {
-        if slots.values.len() < self.slots {
+        if slots.values.len() < self.slot_count {
             return self.code.over_slots(hosts, slots, scratch).decide(self.table);
         }
         let memory = scratch.start_decision(self.code.bytecode(), hosts, self.memo_len);

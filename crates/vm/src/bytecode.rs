@@ -8,7 +8,7 @@
 //! | [`chunk`] | the bytecode as plain data: instructions, blocks, predicates, constants |
 //! | [`pools`] | data built from the chunk at load: regexes, searchers, automata, sets |
 //! | [`lower`](mod@lower) | lowering from the normal form to a chunk |
-//! | [`fields`] | slots by field name |
+//! | [`fields`] | finds slots by field name |
 //! | [`verify`](mod@verify) | the checks that a chunk must pass before it may run |
 //! | [`disasm`] | a chunk as readable text |
 //!
@@ -65,7 +65,7 @@ impl Bytecode {
     }
 
     /// Returns the number of this bytecode, which is unique in the process. Results of conditions
-    /// on the history are remembered under this number, because they are valid for one bytecode
+    /// on earlier messages are cached under this number, because they are valid for one bytecode
     /// only.
     pub fn number(&self) -> u64 {
         self.number

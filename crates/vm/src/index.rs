@@ -127,10 +127,10 @@ pub struct ScannedTextIndex {
     /// Whether the text is scanned in one normalized form only, and this form only folds case. Such
     /// a text is folded in the scan buffer and not cached.
     pub folds_in_place: bool,
-    /// Literals that must be at the start of the text; `None` if there are none. The field `ends`
-    /// has the literals that must be at the end.
-    pub starts: Option<Box<EdgeLiterals>>,
-    pub ends: Option<Box<EdgeLiterals>>,
+    /// Literals that must be at the start of the text; `None` if there are none. The field
+    /// `end_literals` has the literals that must be at the end.
+    pub start_literals: Option<Box<EdgeLiterals>>,
+    pub end_literals: Option<Box<EdgeLiterals>>,
     /// Searcher that finds the literals that may occur anywhere in the text.
     pub scanner: Scanner,
 }
@@ -140,9 +140,9 @@ impl ScannedTextIndex {
     /// text.
     pub const NO_ATTRIBUTE: u32 = u32::MAX;
 
-    /// True if `prepared`, the form `form` of the message text `text`, equals `text`. Always false
-    /// if `needs_unchanged_text` is false, because no predicate needs the result then. Also false
-    /// for a form that may replace one character by several.
+    /// True if `prepared`, the normalized form `form` of the message text `text`, equals `text`.
+    /// Always false if `needs_unchanged_text` is false, because no predicate needs the result then.
+    /// Also false for a normalization that may replace one character by several.
     #[inline]
     pub fn is_message_text(&self, form: &TextForm, prepared: &[u8], text: &str) -> bool {
         self.needs_unchanged_text && form.mode.maps_single_chars() && prepared == text.as_bytes()
@@ -189,14 +189,14 @@ pub struct TextForm {
 pub struct AttributeIndex {
     /// Operand whose value is looked up, usually a slot (a field that rules read).
     pub operand: Operand,
-    /// Form to which the value is normalized before the lookup, if it is a text.
+    /// The normalization of the value before the lookup, if the value is a text.
     pub form: TextForm,
     pub classes: ValueClasses,
     /// For each equivalence class (values that no predicate distinguishes), the ids of the keys
     /// that a value of the class provides.
     pub keys: PackedLists,
-    /// The texts that are keys if the value is a list that contains them, each with an id. Keys are
-    /// facts by which candidate routes are found.
+    /// The texts that are looked up among the elements of the value if it is a list, each with an
+    /// id. An element that equals such a text provides keys, by which candidate routes are found.
     pub elements: TextIds,
     /// For each id in `elements`, the ids of the keys (facts by which routes are found) that a list
     /// with this text provides.

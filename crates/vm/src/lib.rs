@@ -6,7 +6,7 @@
 //! |---|---|
 //! | [`bytecode`] | instructions, lowering (translation of conditions), verifier, disassembler |
 //! | [`input`] | reads JSON text or `Serialize` values into slots, without building a tree |
-//! | [`index`] | finds candidate rules for a message: literals, attributes, bitmaps, cost model |
+//! | [`index`] | finds the rules that a message may match, by literals and values; cost model |
 //! | [`table_search`] | the search through tables, shared by all engines |
 //! | [`vm`] | the dispatch loop and its working memory, which decisions reuse |
 

@@ -81,7 +81,7 @@ pub struct Vm<'a, M> {
     tombstones: Option<(&'a Tombstones, u64)>,
     /// The recorded messages that rules read as `history`.
     history: &'a Past,
-    /// The number of the bytecode, under which results of conditions on the history are remembered.
+    /// The number of the bytecode, under which results of conditions on the history are cached.
     code_number: u64,
 }
 
@@ -284,15 +284,16 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     /// Runs code from address `start` on, and returns the result of the condition or table that the
-    /// code evaluates. With `ONE`, only the code of one route is run, which ends at address `stop`.
-    /// If the run reaches this end, the route does not match, and the result is
-    /// [`SearchResult::Nothing`]. Without `ONE`, `stop` is ignored.
-    fn run_blocks<const ONE: bool>(&mut self, start: usize, stop: usize) -> SearchResult<usize> {
+    /// code evaluates. With `BOUNDED`, only the code before address `stop` is run: the code of one
+    /// route, or of several consecutive routes of a table. If the run reaches `stop`, none of these
+    /// routes matches, and the result is [`SearchResult::Nothing`]. Without `BOUNDED`, `stop` is
+    /// ignored.
+    fn run_blocks<const BOUNDED: bool>(&mut self, start: usize, stop: usize) -> SearchResult<usize> {
         let chunk = self.chunk;
         let instrs = &*chunk.instrs;
         let mut pc = start;
         loop {
-            if ONE && pc == stop {
+            if BOUNDED && pc == stop {
                 return SearchResult::Nothing;
             }
             let Some(instr) = instrs.get(pc) else { return SearchResult::Nothing };

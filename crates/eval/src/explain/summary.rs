@@ -1,6 +1,6 @@
 //! Summarizes an explanation. The first sentence names the chosen statement and the conditions that
-//! decided. Near misses follow: routes that were not chosen although an operand of their condition
-//! was true. The rendered tree shows the details.
+//! decided. Near misses follow, such as routes that were not chosen although an operand of their
+//! condition was true. The rendered tree shows the details.
 
 use super::show::{escape_and_truncate, format_operand};
 use super::{Explanation, format_handler_call};
@@ -112,8 +112,9 @@ pub(super) fn deciding_conditions(trace: &TableTrace) -> Vec<&TraceNode> {
     conditions
 }
 
-/// Describes the conditions of the chosen branch that the choice skipped because of missing values.
-/// With these conditions, the branch might not have been chosen. `None` if none was skipped.
+/// Describes the conditions of the chosen branch that were ignored because a value that they read
+/// is missing. If the values were present, another branch might have been chosen. `None` if no
+/// condition was ignored.
 fn skipped_conditions(trace: &TableTrace, language: Language) -> Option<Message> {
     let chosen = chosen_routes(trace);
     let nodes = chosen.iter().flat_map(|route| &route.when.children);
@@ -135,19 +136,19 @@ fn chosen_routes(table: &TableTrace) -> Vec<&RouteTrace> {
 struct MissedRoute<'a> {
     route: &'a RouteTrace,
     failed_conditions: Vec<&'a TraceNode>,
-    /// Whether the route is a near miss: one operand of its condition was true, or the condition
-    /// was unknown.
+    /// Whether the route is a near miss: an operand of its condition was true, the condition was
+    /// unknown, or no operand failed because all were ignored.
     is_near_miss: bool,
 }
 
-/// A route that was tried and not chosen, although an operand of its condition was true, or the
-/// condition was unknown.
+/// A route that was tried and not chosen, although an operand of its condition was true. Also a
+/// route whose condition was unknown, or whose operands were ignored because values are missing.
 #[derive(Clone, Debug)]
 pub struct NearMiss<'a> {
     /// The recorded evaluation of the route that was not chosen.
     pub route: &'a RouteTrace,
-    /// The operands of the route's condition that were false or unknown, and so prevented the
-    /// choice of the route.
+    /// The operands of the route's condition that were false, unknown or ignored, and so prevented
+    /// the choice of the route.
     pub failed: Vec<&'a TraceNode>,
 }
 
@@ -227,8 +228,8 @@ fn collect_conditions_with_result<'a>(
     }
 }
 
-/// Returns the source text of a test. For the condition of an exception, the text does not contain
-/// the word `unless`, so this function adds it.
+/// Returns the source text of a trace node's condition. For a condition after `unless`, adds this
+/// word, which the source text does not contain.
 fn test_text(node: &TraceNode) -> String {
     let text = escape_and_truncate(&node.text, 72);
     if node.kind == NodeKind::Unless { format!("unless {text}") } else { text }
@@ -246,8 +247,8 @@ fn true_condition_message(node: &TraceNode, language: Language) -> Message {
     }
 }
 
-/// Returns the text that a test found in a value, such as the matching keyword. The node is the
-/// test, or refers to it by a name; `None` for any other node.
+/// Returns the text that a test found in a value, such as the matching keyword; `None` if it found
+/// none. The test is the trace node itself, or its only child if that is true.
 fn found_text(node: &TraceNode) -> Option<&str> {
     node.found.as_deref().or_else(|| match node.children.as_slice() {
         [child] if child.result == Mark::True => found_text(child),

@@ -10,8 +10,8 @@ use std::sync::Arc;
 /// Trains the classifier on the declared intents.
 ///
 /// # Errors
-/// Fails if an intent has no text to learn from, such as an example. Also fails if there are more
-/// examples than the classifier accepts.
+/// Fails if an intent has no text to learn from, such as an example, or if two intents have the
+/// same name. Also fails if there are more texts than the classifier accepts.
 pub fn train_classifier(analysis: &Analysis) -> Result<Classifier, Diagnostic> {
     let to_strings = |to_strings: &[Arc<str>]| to_strings.iter().map(|text| text.to_string()).collect();
     let intents: Vec<rulec_nlu::Intent> = analysis

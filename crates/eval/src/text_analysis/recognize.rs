@@ -39,8 +39,8 @@ macro_rules! number {
     };
 }
 
-/// An amount of money. In addition to the forms of a number, it may have a decimal comma, or points
-/// between thousands only.
+/// An amount of money. In addition to the notations of `number!`, it may have a decimal comma, or
+/// points between thousands only.
 macro_rules! amount {
     () => {
         concat!(
@@ -172,14 +172,14 @@ pub fn recognize_all(text: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<(&'sta
             by_start.insert(one.range.start, (name, one));
         }
     };
-    let links = links(text);
+    let links = find_links(text);
     if is_wanted("url") {
         // The links do not overlap, so only the last one before a URL can contain its start.
         let is_inside = |url: &EntityMatch| {
             let before = links.partition_point(|(_, link)| link.range.start < url.range.start);
             links[..before].last().is_some_and(|(_, link)| url.range.start < link.range.end)
         };
-        address_urls(text).filter(|url| !is_inside(url)).for_each(|url| add("url", url));
+        find_address_urls(text).filter(|url| !is_inside(url)).for_each(|url| add("url", url));
     }
     links.into_iter().filter(|(name, _)| is_wanted(name)).for_each(|(name, link)| add(name, link));
     for (Recognizer { name, normalize, .. }, finder) in RECOGNIZERS.iter().zip(&*FINDERS) {
@@ -195,7 +195,7 @@ pub fn recognize_all(text: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<(&'sta
 
 /// Returns the URLs of a text whose host is an IPv6 address. Punctuation at the end of a URL is not
 /// a part of it, and neither is a closing parenthesis that the URL does not open.
-fn address_urls(text: &str) -> impl Iterator<Item = EntityMatch> {
+fn find_address_urls(text: &str) -> impl Iterator<Item = EntityMatch> {
     ADDRESS_URL_FINDER.find_all(text).into_iter().filter_map(|mut one| {
         let host = one.fields.remove("host")?;
         host.as_str()?.parse::<std::net::Ipv6Addr>().ok()?;
@@ -219,7 +219,7 @@ fn without_punctuation(url: &str) -> &str {
 /// Returns the URLs and e-mail addresses of a text. A URL has a scheme, or begins with `www.`. A
 /// URL or e-mail address ends before Chinese and similar characters, which follow it without a
 /// space.
-fn links(text: &str) -> Vec<(&'static str, EntityMatch)> {
+fn find_links(text: &str) -> Vec<(&'static str, EntityMatch)> {
     let is_part = |c: char| c.is_ascii() || is_word_char(c);
     let mut finder = LinkFinder::new();
     finder.url_must_have_scheme(false);

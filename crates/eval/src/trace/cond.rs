@@ -15,8 +15,9 @@ use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{Cond, CondKind, Guarded, Predicate, Term};
 use std::collections::HashMap;
 
-/// Maximum length in bytes of a text that is compared again without stray white space.
-const MAX_CLEANED: usize = 10_000;
+/// Maximum length in bytes of a text for which a false comparison is repeated without stray white
+/// space.
+const MAX_CLEANED_BYTES: usize = 10_000;
 
 impl<'a> TracedEvaluator<'a, '_> {
     /// Builds the node of an evaluated condition. `truth` is the result of the condition, and
@@ -119,8 +120,8 @@ impl<'a> TracedEvaluator<'a, '_> {
         self.run_unrecorded(|eval| eval.eval_cond(&condition.usable)).holds()
     }
 
-    /// Builds the node of an unusable condition. The node shows the values that the condition
-    /// reads, and why some of them are missing.
+    /// Builds the node of a branch's condition that is ignored because a value that it reads is
+    /// missing. The node shows these values, and why some of them are missing.
     pub(super) fn left_out_node(&mut self, condition: &'a Guarded) -> TraceNode {
         let mut node = TraceNode { note: Some(Note::LeftOut), ..self.skipped_node(&condition.cond) };
         let CondKind::And(tests) = &condition.usable.kind else {
@@ -142,9 +143,10 @@ impl<'a> TracedEvaluator<'a, '_> {
         node
     }
 
-    /// Adds to `node` the reasons why a predicate is unknown or nearly holds, or the text that the
-    /// predicate's operator found. `values` are the values of the predicate's operands, in the same
-    /// order. A text that may be private is not added.
+    /// Adds details of a predicate to `node`: the reasons why it is unknown, the text that its
+    /// operator found, or a hint that it would be true without stray white space. `values` are the
+    /// values of the predicate's operands, in the same order. A text that may be private is not
+    /// added.
     fn add_predicate_details(
         &mut self,
         predicate: &'a Predicate,
@@ -179,7 +181,8 @@ fn holds_without_blanks(predicate: &Predicate, left: Value<'_>, right: Value<'_>
     let Implementation::Predicate(evaluate) = op.info().implementation else { return false };
     let (Some(text), Some(part)) = (left.as_str(), right.as_str()) else { return false };
     // A long text would make the trace much slower than the decision.
-    if !text.contains(char::is_whitespace) && !part.contains(char::is_whitespace) || text.len() > MAX_CLEANED
+    if !text.contains(char::is_whitespace) && !part.contains(char::is_whitespace)
+        || text.len() > MAX_CLEANED_BYTES
     {
         return false;
     }
@@ -200,8 +203,8 @@ fn without_stray_blanks(text: &str) -> String {
     })
 }
 
-/// Returns what a text operator found: the first matching keyword of a list, or the text that a
-/// regular expression matched. `None` if there is nothing to show.
+/// Returns the text that a text operator found: the first matching keyword of a list, or the text
+/// that a regular expression matched. `None` if nothing matched, and for other predicates.
 fn found_text(predicate: &Predicate, left: Value<'_>, right: Value<'_>) -> Option<String> {
     let op_info = predicate.op?.info();
     let Implementation::Predicate(evaluate) = op_info.implementation else {

@@ -99,7 +99,8 @@ mod kind_name {
     }
 }
 
-/// Reads a value that is present. Null is a value, unlike an absent field.
+/// Deserializes a field that is present. Null becomes `Some(Json::Null)`, unlike an absent field,
+/// which becomes `None`.
 fn read_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
     Json::deserialize(deserializer).map(Some)
 }
@@ -184,7 +185,7 @@ pub enum NodeKind {
     AnyUsable,
 }
 
-/// The reason why the trace of a condition shows no values or inner conditions.
+/// The reason why the trace of a condition shows no inner conditions (child nodes).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "snake_case")]
@@ -229,8 +230,8 @@ pub struct TraceNode {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, ts(as = "Vec<String>"))]
     pub because: Vec<Message>,
-    /// The reason why the trace shows no values or inner conditions for this condition; `None` if
-    /// it shows them.
+    /// The reason why the trace shows no inner conditions (child nodes) of this condition; `None`
+    /// if there is no such reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub note: Option<Note>,

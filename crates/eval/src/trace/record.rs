@@ -73,13 +73,14 @@ pub(super) struct StepFrame<'a> {
     pub(super) table: Option<TableTrace>,
 }
 
-/// The recorded messages that decide the value of a fold or quantifier, collected while it is
-/// evaluated.
+/// The recorded messages that decide the value of a fold or quantifier, collected while the fold or
+/// quantifier is evaluated.
 pub(super) struct FoldMessages {
     /// The variable of the fold. The condition may contain other folds, whose elements do not
     /// count.
     pub(super) var: VarId,
-    /// What the condition must be for a message: true for a fold and for `any`, false for `all`.
+    /// The result that the condition must have for a message to be collected: true for a fold and
+    /// for `any`, false for `all`.
     pub(super) truth: Tri,
     /// The positions of the messages in the history, in the order of the evaluation.
     pub(super) positions: Vec<usize>,
@@ -364,8 +365,9 @@ impl<'a> TracedEvaluator<'a, '_> {
     }
 }
 
-/// Shows a flow's condition, which the compiler generated, as its author would: replaces the text
-/// of the trace node by the author's pattern. Keeps only message fields as operands.
+/// Shows a flow's condition, which the compiler generated, as the author of the rules wrote it:
+/// replaces the text of the trace node by the author's pattern. Keeps only message fields as
+/// operands.
 fn replace_text_by_pattern(program: &Program, condition: &Cond, pattern: &str, when: &mut TraceNode) {
     let CondKind::Predicate(test) = &condition.kind else { return };
     if let Some((word, _)) = MATCH_MODES.iter().find(|(_, op)| Some(*op) == test.op) {

@@ -8,19 +8,19 @@ use rulec_lang::value::Tri;
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Fold, Part, Var};
 
 /// Maximum number of recorded messages that an operand lists.
-const MAX_RECORDED: usize = 1000;
+const MAX_RECORDED_MESSAGES: usize = 1000;
 
 impl<'a> TracedEvaluator<'a, '_> {
     /// Adds to an operand the positions of the recorded messages from which its value was computed.
-    /// `expr` is the operand's expression. The history that a quantifier searches names none,
-    /// because the elements show which messages decided.
+    /// `expr` is the operand's expression. Adds nothing if the operand is the history that a
+    /// quantifier searches, because the trace's elements show which messages decided.
     pub(super) fn add_recorded_messages(&mut self, expr: &'a Expr, operand: &mut Operand) {
         let is_searched = self.observer.frame.is_quantifier() && self.is_history(expr);
         if self.program().history_slot().is_some() && !is_searched {
             self.collect_recorded(Part::Expr(expr), &mut operand.recorded);
             operand.recorded.sort_unstable();
             operand.recorded.dedup();
-            operand.recorded.truncate(MAX_RECORDED);
+            operand.recorded.truncate(MAX_RECORDED_MESSAGES);
         }
     }
 
@@ -57,8 +57,8 @@ impl<'a> TracedEvaluator<'a, '_> {
         }
     }
 
-    /// Returns the positions of the messages for which the condition on the variable has this
-    /// truth, while `evaluate` runs.
+    /// Runs `evaluate`, and returns the positions of the recorded messages for which the condition
+    /// on the variable `var` had the result `truth` during this run.
     fn messages_with_truth(&mut self, var: &Var, truth: Tri, evaluate: impl FnOnce(&mut Self)) -> Vec<usize> {
         self.observer.fold_messages = Some(FoldMessages { var: var.id, truth, positions: Vec::new() });
         evaluate(self);

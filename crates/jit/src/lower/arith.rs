@@ -92,7 +92,7 @@ pub(super) fn register_constant(chunk: &Chunk, id: u32) -> Option<(TagSet, u64)>
 
 impl Body<'_, '_, '_> {
     pub fn is_arithmetic(&self, block: BlockId) -> bool {
-        self.lowering.arithmetic.get(block as usize).is_some_and(Option::is_some)
+        self.lowering.inline_sizes.get(block as usize).is_some_and(Option::is_some)
     }
 
     /// Emits inline code for a block that computes a value, and returns the value. Precondition:

@@ -187,7 +187,8 @@ impl Body<'_, '_, '_> {
         self.b.ins().jump(target, &[]);
     }
 
-    /// Emits a comparison of two values if both are numbers, else a jump to `other`.
+    /// Emits a comparison of two values if both are floats or integers below 2^63, else a jump to
+    /// `other`.
     pub fn emit_two_number_comparison(
         &mut self,
         left: Source,

@@ -1,4 +1,4 @@
-//! Compares every kind of test with the VM, for edge cases.
+//! Compares the results of compiled code and of the VM, for edge cases of every kind of predicate.
 
 use super::values::TEXTS;
 use super::*;

@@ -81,8 +81,8 @@ pub struct Block {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheCell {
     pub cell: u32,
-    /// Whether the block's value depends on loop elements. If true, the cached value is valid only
-    /// for the current elements. If false, the cached value is valid for the whole decision.
+    /// Whether the block's value depends on the current elements of loops. If true, the cached
+    /// value is valid only for these elements. If false, it is valid for the whole decision.
     pub varies: bool,
 }
 
@@ -177,42 +177,44 @@ pub struct Loop {
     pub body: BlockId,
     /// Nesting level of the loop. The body refers to the current element by this level.
     pub level: u32,
-    /// For `Each` and `Quantifier`: whether the body must be true for every element of the list. If
-    /// false, one element suffices.
+    /// For the instructions `Each` and `Quantifier`: whether the body must be true for every
+    /// element of the list. If false, one element suffices.
     pub all: bool,
     pub nest: QuantifierNesting,
-    /// How results for elements of the history are remembered between decisions; `None` if they are
-    /// not remembered.
+    /// How the results for recorded messages are cached between decisions; `None` if they are not
+    /// cached, or if the loop is not over the history.
     pub history: Option<HistoryLoop>,
 }
 
-/// Maximum length in bytes of a text that remembered comparisons of a [`HistoryLoop`] accept.
-/// Comparing such a text never reaches the limit on the work of a comparison, for any number of
-/// elements.
+/// Maximum length in bytes of a text that a [`HistoryLoop`], whose results are cached, compares
+/// with. Comparing such a text never reaches the limit on the work of a comparison, for any number
+/// of elements.
 pub const MAX_COMPARED_BYTES: u64 = 200;
 
-/// A loop over the history whose results can be remembered. Its condition has the same result for
-/// an element in every decision, except for at most one comparison with the current message.
+/// A loop over the history (the recorded messages) whose results can be cached between decisions.
+/// Its condition has the same result for a recorded message in every decision, apart from at most
+/// one comparison with the current message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryLoop {
     /// The block that evaluates the loop's condition on an element, without the comparison in
     /// `groups`.
     pub body: BlockId,
-    /// The comparison of the element with a value of the current message; `None` if the loop's
-    /// condition has no such comparison.
+    /// The comparison of the element with a constant or a value of the current message; `None` if
+    /// the loop's condition has no such comparison.
     pub groups: Option<ElementGroups>,
-    /// The number under which the results of the loop are remembered.
+    /// The number under which the results of the loop are cached. Loops with the same condition and
+    /// group key share a number.
     pub memo: u32,
 }
 
-/// A comparison `KEY == OTHER` in which only `KEY` depends on the element. Elements with equal keys
-/// form a group.
+/// A comparison `KEY == OTHER` in a loop's condition, in which only `KEY` depends on the loop's
+/// element. Elements with equal keys form a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ElementGroups {
-    /// The block that computes the key of an element: the value that is compared with the current
-    /// message.
+    /// The block that computes the key of an element: the value that is compared with `other`.
     pub key: BlockId,
-    /// The value of the current message with which the keys of the elements are compared.
+    /// The value with which the keys of the elements are compared: a constant, or a value of the
+    /// current message.
     pub other: Operand,
 }
 
@@ -283,9 +285,10 @@ impl Keywords {
 /// object that other slots share, then follow the remaining keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotCode {
-    /// Index in [`Chunk::objects`] of the innermost object in the message that contains this slot
-    /// and other slots. [`NO_ENTRY`] if this is the message itself.
+    /// Index in [`Chunk::objects`] of the innermost object on the slot's path that several slots
+    /// share; it may be the slot's own value. [`NO_ENTRY`] if this is the message itself.
     pub object: u32,
+    /// The keys that lead from the shared object to the slot's value.
     pub rest: Box<[Arc<str>]>,
     pub kinds: KindSet,
     /// The only texts that the field may have; another text counts as missing. `None` if any text

@@ -14,7 +14,7 @@ pub struct SlotsByName {
     pub names: TextIds,
     /// For each name index, the end of the range of slots with this name in [`slots`](Self::slots).
     ends: Vec<u32>,
-    /// The slots (fields that rules read), grouped by field name.
+    /// The ids of the slots (fields that rules read), grouped by field name.
     pub slots: Vec<u32>,
 }
 
@@ -37,7 +37,7 @@ impl SlotsByName {
         by_name
     }
 
-    /// Returns the slots whose field has this name.
+    /// Returns the ids of the slots whose field has this name.
     #[inline]
     pub fn slots_named(&self, name: &str) -> &[u32] {
         let Some(index) = self.names.get(name.as_bytes()).map(|index| index as usize) else { return &[] };
@@ -54,8 +54,8 @@ pub struct FieldLookup {
     /// For each object, the lookup of the slots that are its direct fields. The object is given by
     /// its index in [`Chunk::objects`], or `NO_ENTRY` for the message itself.
     pub objects: Vec<(u32, SlotsByName)>,
-    /// Slots that are not direct fields of an object in `objects`, because their path has further
-    /// keys after the object.
+    /// Ids of the slots that are not direct fields of an object in `objects`. Their path has
+    /// several keys after the object, or none: the slot then reads the object itself.
     pub deeper: Vec<u32>,
 }
 

@@ -184,18 +184,21 @@ instructions! {
     /// Counts the elements of a list for which a condition is true. Stores the count in the
     /// register `dst`.
     Count in VALUE_BLOCKS { dst: Reg => Register, each: u32 => Loop };
-    /// Runs the block `value` for each element of a list for which a condition is true, and adds up
-    /// the results.
+    /// Runs the block `value` for each element of a list for which a condition is true. Stores the
+    /// sum of the results in the register `dst`.
     Sum in VALUE_BLOCKS { dst: Reg => Register, each: u32 => Loop, value: BlockId => Value };
-    /// Loads the first element of a list for which a condition is true, or the last one.
+    /// Loads the first (or, if `last` is true, the last) element of a list for which a condition is
+    /// true into the register `dst`.
     Find in VALUE_BLOCKS { dst: Reg => Register, each: u32 => Loop, last: bool };
     /// Loads the list of recorded messages, which rules read as `history`, into the register `dst`.
     History in VALUE_BLOCKS { dst: Reg => Register };
-    /// Selects elements of a history, such as the messages of the last hour, as `bound` and
-    /// `operand` define. With the bound `Hashed`, computes the hash of the operand instead.
+    /// Selects some of the recorded messages in `list`, such as the messages of the last hour, as
+    /// `bound` and `operand` define. With the bound `Hashed`, computes the hash of the operand
+    /// instead.
     Window in VALUE_BLOCKS { bound: WindowBound, dst: Reg => Register, list: Reg => Register, operand: Reg => Register };
-    /// Computes `any` or `all` over a list as a value. The loop's body is true if the condition is
-    /// true for an element. The block `fails` is true if the condition is false for it.
+    /// Evaluates the quantifier `any` or `all` over a list to a bool; missing if the result is
+    /// unknown. The loop's body yields true if the condition is true for an element. The block
+    /// `fails` yields true if the condition is false for the element.
     Quantifier in VALUE_BLOCKS { dst: Reg => Register, each: u32 => Loop, fails: BlockId => Condition };
     /// Computes a condition as a value: `true` if the block `holds` yields true, `false` if the
     /// block `fails` yields true, otherwise missing.

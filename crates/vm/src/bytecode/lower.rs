@@ -68,8 +68,8 @@ pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError>
     })
 }
 
-/// Returns the loops over the history whose results are not remembered between decisions. Their
-/// work grows with the number of recorded messages.
+/// Returns the loops over the history (the recorded messages) whose results are not cached between
+/// decisions. Their work grows with the number of recorded messages.
 pub fn growing_history_loops(program: &Program, normal: &Normal) -> Result<HashSet<Part>, LowerError> {
     lower_to_chunk(program, normal).map(|(_, growing)| growing)
 }
@@ -86,7 +86,7 @@ fn lower_to_chunk(program: &Program, normal: &Normal) -> Result<(Chunk, HashSet<
         shared: HashMap::new(),
         loops: HashMap::new(),
         history_memos: HashMap::new(),
-        growing: HashSet::new(),
+        growing_loops: HashSet::new(),
         conjunctions: HashMap::new(),
         consts: HashMap::new(),
         strings: HashMap::new(),
@@ -104,7 +104,7 @@ fn lower_to_chunk(program: &Program, normal: &Normal) -> Result<(Chunk, HashSet<
         lowering.lower_table(program, TableId(checked_index(table, message!("tables"))?), routes)?;
     }
     lowering.lower_values()?;
-    Ok((lowering.chunk, lowering.growing))
+    Ok((lowering.chunk, lowering.growing_loops))
 }
 
 /// Converts a number to a 32-bit index of the bytecode. If the number is too large, the returned
@@ -133,14 +133,14 @@ struct Lowering<'n> {
     /// id.
     shared: HashMap<u32, u32>,
     loops: HashMap<Part, u32>,
-    /// The numbers under which the results of history loops are remembered. Loops with the same
-    /// condition, groups and summed value share a number.
+    /// The numbers under which the results of loops over the history are cached. The key is the
+    /// block of the loop's condition, the block of its group key, and the id of its summed value.
     history_memos: HashMap<(BlockId, Option<BlockId>, Option<u32>), u32>,
-    /// The loops over the history whose results are not remembered, so that their work grows with
-    /// the history.
-    growing: HashSet<Part>,
-    /// The block that is true if all of several conditions are true, by the ids of these
-    /// conditions.
+    /// The loops over the history (recorded messages) whose results are not cached, so that their
+    /// work grows with the history.
+    growing_loops: HashSet<Part>,
+    /// For the ids of several conditions, the block that yields true if all of these conditions are
+    /// true.
     conjunctions: HashMap<SmallVec<[u32; 4]>, BlockId>,
     consts: HashMap<rulec_sema::normal::NConst, u32>,
     strings: HashMap<Arc<str>, u32>,
@@ -149,7 +149,7 @@ struct Lowering<'n> {
 
 impl Lowering<'_> {
     /// Adds a part (a condition, predicate or value) to the chunk as a code block, a predicate or a
-    /// loop. The users of the part refer to this item.
+    /// loop. Code that uses the part then refers to this block, predicate or loop.
     fn lower_part(&mut self, part: Part) -> Result<(), LowerError> {
         match part {
             Part::Expr(expr) => self.prepare_expr(expr),
@@ -230,7 +230,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Lowers the values that no condition uses: handler arguments and router destinations.
+    /// Lowers the values that are computed after a route is chosen: handler arguments and router
+    /// destinations.
     fn lower_values(&mut self) -> Result<(), LowerError> {
         let values = &self.normal.values;
         self.chunk.values =

@@ -171,8 +171,8 @@ impl KeywordMatcher {
         Ok(KeywordMatcher { all: *all, max_text_bytes: max_bytes, search })
     }
 
-    /// Returns true if the text matches. The text must be normalized for the keywords' text mode,
-    /// except for `matches`.
+    /// Returns true if a text matches the keywords or patterns. The text must already be normalized
+    /// in their text mode, except for the operator `matches`.
     #[inline]
     pub fn is_match(&self, text: &str) -> bool {
         match &self.search {

@@ -280,7 +280,7 @@ impl<'n> AccessSelection<'n> {
         // Value ranges narrow the routes down with either access path: as guards of a key, or as
         // bits.
         let evaluation_cost =
-            matching_share * (cost::ROUTE_TRY_NS + cost::condition(self.normal, route.cond));
+            matching_share * (cost::ROUTE_TRY_NS + cost::condition_cost(self.normal, route.cond));
         let (key_cost, bitmap_cost) = (
             likelihood * (cost::GUARD_CHECK_NS + evaluation_cost),
             cost::BITMAP_NS_PER_ROUTE + evaluation_cost,

@@ -17,8 +17,8 @@ type LengthSet = u32;
 /// their first or last eight bytes.
 const EIGHT_OR_LONGER: LengthSet = !0xff;
 
-/// Finds which of a set of literals a text begins with, or which it ends with. One value serves one
-/// of both edges.
+/// Finds which literals of a set a text begins with. A separate instance finds which literals a
+/// text ends with.
 #[derive(Debug)]
 pub struct EdgeLiterals {
     /// The lengths (in bytes) of the literals that are shorter than four bytes.

@@ -158,11 +158,11 @@ pub struct ValueClasses {
 struct FloatBuckets {
     values: Box<[f64]>,
     /// The smallest of the floats in `values`.
-    first: f64,
+    smallest: f64,
     /// Number of buckets divided by the distance from the smallest to the largest of `values`.
     scale: f64,
     /// Index of the last bucket, as a float, so that it can be compared without a conversion.
-    last: f64,
+    last_bucket: f64,
     /// For each bucket, the index in `values` of its first value. One more entry at the end is the
     /// number of all values.
     starts: Box<[u32]>,
@@ -172,7 +172,7 @@ struct FloatBuckets {
 /// the sum are the rounded integer.
 const ROUND_TO_INTEGER: f64 = (1_u64 << 52) as f64;
 
-/// Maximum number of buckets. More buckets would save hardly any comparison, but take more memory.
+/// Maximum number of buckets of [`FloatBuckets`]. More would save hardly any time but take memory.
 /// Measured in benches/notes/decision-cost.md, "Late hits and misses at 100 to 1,000 routes".
 const MAX_BUCKETS: usize = 256;
 
@@ -182,7 +182,7 @@ impl FloatBuckets {
         let buckets = (2 * values.len()).clamp(1, MAX_BUCKETS);
         let scale = if first < last { buckets as f64 / (last - first) } else { 0.0 };
         let (last, starts) = ((buckets - 1) as f64, vec![0; buckets + 1].into());
-        let mut floats = FloatBuckets { values, first, scale, last, starts };
+        let mut floats = FloatBuckets { values, smallest: first, scale, last_bucket: last, starts };
         let mut starts = floats.starts.clone();
         for value in &floats.values {
             starts[floats.bucket_of(*value) + 1] += 1;
@@ -198,9 +198,9 @@ impl FloatBuckets {
     /// rounding. So the values in lower buckets are smaller, and in higher buckets greater.
     #[inline(always)]
     fn bucket_of(&self, float: f64) -> usize {
-        let position = (float - self.first) * self.scale;
+        let position = (float - self.smallest) * self.scale;
         let position = if position > 0.0 { position } else { 0.0 };
-        let position = if position < self.last { position } else { self.last };
+        let position = if position < self.last_bucket { position } else { self.last_bucket };
         // Rounds to an integer. A cast takes three times as long, because it handles values out of
         // range.
         (position + ROUND_TO_INTEGER).to_bits() as u32 as usize

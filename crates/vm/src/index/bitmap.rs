@@ -36,16 +36,17 @@ pub struct Column {
     pub attribute: u32,
     /// For each row, the first equivalence class of values that the row covers; 0 for the first
     /// row.
-    starts: Vec<ClassId>,
+    row_starts: Vec<ClassId>,
     /// For each equivalence class of values, the number of the row that covers it. To limit the
-    /// memory, the list may lack the highest classes. Their rows are found by a search in `starts`.
-    row_of: Box<[u8]>,
+    /// memory, the list may lack the highest classes. Their rows are found by a search in
+    /// `row_starts`.
+    row_by_class: Box<[u8]>,
     /// The bits of all rows of the column, one row after another: one bit per route, 64 per word.
     bits: Vec<u64>,
     /// Summary of the rows, by which a lookup skips words without candidates. Each row has one
     /// summary word per block of `BLOCK_ROUTES` routes. A bit of this word is set if any bit of the
     /// corresponding chunk (`CHUNK_WORDS` words of the row) is set. Empty if there are no blocks.
-    chunks: Vec<u64>,
+    summaries: Vec<u64>,
 }
 
 /// Maximum number of rows of a column, so that a row number fits into a byte. A row has the bits
@@ -113,7 +114,7 @@ impl Bitmap {
         let attribute_sort_key = |(attribute, ranges): &(u32, ClassRanges)| {
             let column_index = self.columns.iter().position(|column| column.attribute == *attribute)?;
             let column = &self.columns[column_index];
-            let row_ranges = || ranges.iter().map(|(from, to)| row_range(&column.starts, *from, *to));
+            let row_ranges = || ranges.iter().map(|(from, to)| row_range(&column.row_starts, *from, *to));
             let row_percent = row_ranges().map(|rows| rows.len()).sum::<usize>() * 100 / column.row_count();
             let (first, last) =
                 (row_ranges().map(|rows| rows.start).min()?, row_ranges().map(|rows| rows.end).max()?);
@@ -162,17 +163,17 @@ struct SortKey {
 }
 
 /// Returns the numbers of the rows that overlap the classes from `from` up to `to`, exclusive.
-/// `starts` has the first class of each row.
-fn row_range(starts: &[ClassId], from: ClassId, to: ClassId) -> Range<usize> {
-    starts.partition_point(|start| *start <= from) - 1..starts.partition_point(|start| *start < to)
+/// `row_starts` has the first class of each row.
+fn row_range(row_starts: &[ClassId], from: ClassId, to: ClassId) -> Range<usize> {
+    row_starts.partition_point(|start| *start <= from) - 1..row_starts.partition_point(|start| *start < to)
 }
 
 /// Number of 64-bit words that are intersected at once, so that the processor can use vector
 /// instructions.
 pub const CHUNK_WORDS: usize = 8;
 
-/// Returns the number of words in a row that has one bit for each of this number of routes. A short
-/// row has 1, 2 or 4 words. A longer row is padded to a multiple of [`CHUNK_WORDS`].
+/// Returns the number of 64-bit words in a row of a bitmap of `routes` routes, one bit per route. A
+/// short row has 1, 2 or 4 words. A longer row is padded to a multiple of [`CHUNK_WORDS`].
 #[inline]
 fn words_for(routes: usize) -> usize {
     let words = routes.div_ceil(64);
@@ -192,16 +193,16 @@ impl Column {
                 .flat_map(|(_, class_ranges)| class_ranges)
                 .filter(|(other, _)| *other == attribute)
         };
-        let mut starts: Vec<ClassId> = vec![0];
-        starts.extend(
+        let mut row_starts: Vec<ClassId> = vec![0];
+        row_starts.extend(
             class_ranges()
                 .flat_map(|(_, class_ranges)| class_ranges.iter().flat_map(|(from, to)| [*from, *to])),
         );
-        starts.sort_unstable();
+        row_starts.sort_unstable();
         // Row boundaries are the range bounds that occur in routes, each with the number of its
         // occurrences.
         let mut counted_starts: Vec<(ClassId, usize)> = Vec::new();
-        for start in starts {
+        for start in row_starts {
             match counted_starts.last_mut() {
                 Some((last, count)) if *last == start => *count += 1,
                 _ => counted_starts.push((start, 1)),
@@ -221,8 +222,8 @@ impl Column {
                 .map(|(_, start)| *start)
                 .collect();
         }
-        let starts: Vec<ClassId> = counted_starts.into_iter().map(|(start, _)| start).collect();
-        let mut bits = vec![0_u64; starts.len() * words];
+        let row_starts: Vec<ClassId> = counted_starts.into_iter().map(|(start, _)| start).collect();
+        let mut bits = vec![0_u64; row_starts.len() * words];
         for (at, (_, class_ranges)) in routes.iter().enumerate() {
             let (word, bit) = (at / 64, 1_u64 << (at % 64));
             let mut set_bits = |rows: Range<usize>| {
@@ -231,16 +232,16 @@ impl Column {
                 }
             };
             match class_ranges.iter().find(|(other, _)| *other == attribute) {
-                None => set_bits(0..starts.len()),
+                None => set_bits(0..row_starts.len()),
                 Some((_, class_ranges)) => {
                     for (from, to) in class_ranges {
-                        set_bits(row_range(&starts, *from, *to));
+                        set_bits(row_range(&row_starts, *from, *to));
                     }
                 }
             }
         }
-        let row_of = row_of_each_class(&starts, words);
-        Column { attribute, starts, row_of, bits, chunks: Vec::new() }
+        let row_by_class = row_of_each_class(&row_starts, words);
+        Column { attribute, row_starts, row_by_class, bits, summaries: Vec::new() }
     }
 
     /// Computes the summary of each row, by which a lookup skips chunks (groups of words) without a
@@ -253,7 +254,7 @@ impl Column {
                 |block: &[bool]| block.iter().rev().fold(0, |word, any| word << 1 | u64::from(*any));
             chunks.chunks(64).map(summary_word).collect()
         };
-        self.chunks = self.bits.chunks(words).flat_map(row_summary).collect();
+        self.summaries = self.bits.chunks(words).flat_map(row_summary).collect();
     }
 
     /// Returns the summary of the row that covers an equivalence class of values. It has one word
@@ -262,15 +263,15 @@ impl Column {
     #[inline]
     pub fn chunk_summary(&self, class: ClassId, blocks: usize) -> &[u64] {
         let row = self.row_index(class);
-        self.chunks.get(row * blocks..(row + 1) * blocks).unwrap_or_default()
+        self.summaries.get(row * blocks..(row + 1) * blocks).unwrap_or_default()
     }
 
     /// Returns the number of the row that covers an equivalence class of values.
     #[inline]
     fn row_index(&self, class: ClassId) -> usize {
-        match self.row_of.get(class as usize) {
+        match self.row_by_class.get(class as usize) {
             Some(row) => usize::from(*row),
-            None => self.starts.partition_point(|start| *start <= class).saturating_sub(1),
+            None => self.row_starts.partition_point(|start| *start <= class).saturating_sub(1),
         }
     }
 
@@ -295,19 +296,19 @@ impl Column {
     }
 
     pub fn row_count(&self) -> usize {
-        self.starts.len()
+        self.row_starts.len()
     }
 }
 
-/// Returns for each equivalence class the number of the row that covers it. `starts` has the first
-/// class of each row. Higher classes than the last row's first class are left out. The list is cut
-/// earlier if it would need much more memory than the rows, each of which has `words` words.
-fn row_of_each_class(starts: &[ClassId], words: usize) -> Box<[u8]> {
-    let last_start = starts.last().copied().unwrap_or(0) as usize;
-    let listed_classes = (last_start + 1).min(starts.len() * (words + 4) * 8);
+/// Returns for each equivalence class the number of the row that covers it. `row_starts` has the
+/// first class of each row. Higher classes than the last row's first class are left out. The list
+/// is cut earlier if it would need much more memory than the rows, each of which has `words` words.
+fn row_of_each_class(row_starts: &[ClassId], words: usize) -> Box<[u8]> {
+    let last_start = row_starts.last().copied().unwrap_or(0) as usize;
+    let listed_classes = (last_start + 1).min(row_starts.len() * (words + 4) * 8);
     let mut rows = Vec::with_capacity(listed_classes);
-    for (row, start) in starts.iter().enumerate() {
-        let end = starts.get(row + 1).map_or(listed_classes, |next| *next as usize).min(listed_classes);
+    for (row, start) in row_starts.iter().enumerate() {
+        let end = row_starts.get(row + 1).map_or(listed_classes, |next| *next as usize).min(listed_classes);
         rows.resize(end.max(*start as usize).min(listed_classes), row as u8);
     }
     rows.into()

@@ -85,11 +85,11 @@ impl<'n> IndexBuilder<'n> {
                     }
                 }
                 RouteAccess::Bits(alternatives) => {
-                    index_cost += 0.1 * cost::condition(self.normal, route.cond);
+                    index_cost += 0.1 * cost::condition_cost(self.normal, route.cond);
                     residual.extend(alternatives.into_iter().map(|ranges| (rank, ranges)));
                 }
                 RouteAccess::Always => {
-                    index_cost += cost::condition(self.normal, route.cond);
+                    index_cost += cost::condition_cost(self.normal, route.cond);
                     residual.push((rank, ValueRanges::new()));
                 }
             }
@@ -214,7 +214,7 @@ fn assemble_index(builder: &IndexBuilder<'_>, mut tables: Vec<TableIndex>, keys:
         table.first_route_count =
             cost::first_route_count(builder.normal, routes.iter().map(|route| route.cond), table.index_cost);
     }
-    let mut texts = TextForms { chunk: &atoms.chunk.texts, index_texts: Vec::new() };
+    let mut texts = TextForms { chunk_texts: &atoms.chunk.texts, index_texts: Vec::new() };
     let mut literals = AllLiterals::default();
     let literals_by_subject = atoms.literals_by_subject();
     let (deciding_literals, searched) = select_literals(atoms, &literals_by_subject, &literal_keys);
@@ -256,7 +256,7 @@ fn assemble_index(builder: &IndexBuilder<'_>, mut tables: Vec<TableIndex>, keys:
         literal_count: literals.count,
         answers: literals.answers,
         deciding_ids: literals.deciding_ids,
-        texts: (texts.chunk.len() + texts.index_texts.len()) as u32,
+        texts: (texts.chunk_texts.len() + texts.index_texts.len()) as u32,
     }
 }
 
@@ -321,8 +321,8 @@ fn build_subject_index(
         scanner: Scanner::from_literals(
             searched_at(Anchor::Anywhere).map(|((_, literal), _)| literal.as_bytes()),
         ),
-        starts: edges(Anchor::Start),
-        ends: edges(Anchor::End),
+        start_literals: edges(Anchor::Start),
+        end_literals: edges(Anchor::End),
         first_literal,
         needs_unchanged_text: false,
         folds_in_place: false,
@@ -409,7 +409,7 @@ impl AllLiterals {
 /// normalizes; the index uses the same cached forms. After them come texts that only the index
 /// needs.
 struct TextForms<'c> {
-    chunk: &'c [(SlotId, TextMode)],
+    chunk_texts: &'c [(SlotId, TextMode)],
     index_texts: Vec<(Operand, TextMode)>,
 }
 
@@ -421,12 +421,12 @@ impl TextForms<'_> {
         if mode.is_plain() {
             return TextForm { mode, text: UNCACHED_SLOT };
         }
-        let bytecode_texts = self.chunk.iter().map(|(slot, mode)| (Operand::Slot(*slot), *mode));
+        let bytecode_texts = self.chunk_texts.iter().map(|(slot, mode)| (Operand::Slot(*slot), *mode));
         let position =
             bytecode_texts.chain(self.index_texts.iter().copied()).position(|text| text == (operand, mode));
         let text_id = position.unwrap_or_else(|| {
             self.index_texts.push((operand, mode));
-            self.chunk.len() + self.index_texts.len() - 1
+            self.chunk_texts.len() + self.index_texts.len() - 1
         });
         TextForm { mode, text: text_id as u32 }
     }

@@ -54,7 +54,7 @@ pub fn equivalent_lookups(values: usize) -> f64 {
 /// Returns the average cost in nanoseconds of trying routes with the given conditions one by one,
 /// up to the first match.
 pub fn linear_search_cost(normal: &Normal, conds: impl Iterator<Item = CondId>) -> f64 {
-    conds.map(|cond| condition(normal, cond)).sum::<f64>() * AVERAGE_TRIED_SHARE
+    conds.map(|cond| condition_cost(normal, cond)).sum::<f64>() * AVERAGE_TRIED_SHARE
 }
 
 /// Returns the number of first routes of a table to try before an index lookup. These routes cost
@@ -63,14 +63,14 @@ pub fn linear_search_cost(normal: &Normal, conds: impl Iterator<Item = CondId>) 
 pub fn first_route_count(normal: &Normal, conds: impl Iterator<Item = CondId>, indexed: f64) -> u32 {
     let mut cost = 0.0;
     let cheap_conds = conds.take(*FIRST_ROUTE_COUNT.end()).take_while(|cond| {
-        cost += condition(normal, *cond);
+        cost += condition_cost(normal, *cond);
         cost <= indexed
     });
     cheap_conds.count().max(*FIRST_ROUTE_COUNT.start()) as u32
 }
 
 /// Returns the estimated cost in nanoseconds of evaluating a condition.
-pub fn condition(normal: &Normal, cond: CondId) -> f64 {
+pub fn condition_cost(normal: &Normal, cond: CondId) -> f64 {
     match normal.cond(cond) {
         NCond::Const(_) => 2.0,
         NCond::Predicate { pred, .. } => predicate_cost(normal, normal.pred(*pred)),
@@ -78,12 +78,12 @@ pub fn condition(normal: &Normal, cond: CondId) -> f64 {
             let mut evaluation_probability = 1.0;
             let mut cost = 0.0;
             for part in parts {
-                cost += evaluation_probability * condition(normal, *part);
+                cost += evaluation_probability * condition_cost(normal, *part);
                 evaluation_probability *= CONTINUE_PROBABILITY;
             }
             cost
         }
-        NCond::Not(inner) => condition(normal, *inner),
+        NCond::Not(inner) => condition_cost(normal, *inner),
         NCond::Each { .. } => cost_in_nanoseconds(Cost::Loop),
     }
 }

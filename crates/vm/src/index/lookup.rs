@@ -60,18 +60,18 @@ pub struct RouteHit {
 pub struct LookupBuffers {
     /// For each literal id, the epoch (number) of the last decision that found the literal in its
     /// message.
-    literals: Vec<Cell<u32>>,
+    literal_epochs: Vec<Cell<u32>>,
     /// For each key, the epoch (number) of the last decision whose message had the key.
-    keys: Vec<Cell<u32>>,
+    key_epochs: Vec<Cell<u32>>,
     /// For each subject (text of the message), the epoch (number) of the last decision that scanned
     /// the text. The two lowest bits are flags about the scan.
-    subjects: Vec<Cell<u32>>,
+    subject_epochs: Vec<Cell<u32>>,
     /// For each attribute (value of the message), the epoch (number) of the last decision that
     /// determined the value's class, and this class.
     classes: Vec<Cell<(u32, u32)>>,
     /// For each attribute (value of the message), the epoch (number) of the last decision that
     /// looked up the value's keys.
-    attributes: Vec<Cell<u32>>,
+    attribute_epochs: Vec<Cell<u32>>,
     /// Ids of the keys (facts by which routes are found) that a decision found. The field `epoch`
     /// has the number of this decision.
     found_keys: RefCell<Vec<u32>>,
@@ -110,17 +110,22 @@ impl LookupBuffers {
     /// because the two lowest bits of a cell may be flags.
     #[inline]
     pub fn begin_decision<'a>(&'a mut self, index: &'a Index, epoch: u32) -> Lookup<'a> {
-        grow_to_len(&mut self.literals, index.literal_count as usize);
-        grow_to_len(&mut self.keys, index.keys.len());
-        grow_to_len(&mut self.subjects, index.subjects.len());
+        grow_to_len(&mut self.literal_epochs, index.literal_count as usize);
+        grow_to_len(&mut self.key_epochs, index.keys.len());
+        grow_to_len(&mut self.subject_epochs, index.subjects.len());
         grow_to_len(&mut self.classes, index.attributes.len());
-        grow_to_len(&mut self.attributes, index.attributes.len());
+        grow_to_len(&mut self.attribute_epochs, index.attributes.len());
         Lookup { index, buffers: self, epoch }
     }
 
     /// Clears the decision numbers (epochs) in all cells, so that no cell counts as written.
     pub fn clear_epochs(&mut self) {
-        for stamps in [&mut self.literals, &mut self.keys, &mut self.subjects, &mut self.attributes] {
+        for stamps in [
+            &mut self.literal_epochs,
+            &mut self.key_epochs,
+            &mut self.subject_epochs,
+            &mut self.attribute_epochs,
+        ] {
             stamps.iter_mut().for_each(|stamp| stamp.set(0));
         }
         self.classes.iter_mut().for_each(|cell| cell.set((0, 0)));
@@ -453,14 +458,15 @@ impl<'a> Lookup<'a> {
     #[inline(always)]
     pub fn literal_result(&self, pred: usize) -> Option<Tri> {
         let LiteralVerdict { subject, start, end, exact, plain } = *self.index.answers.get(pred)?;
-        let scan_state = self.buffers.subjects.get(subject as usize)?.get();
+        let scan_state = self.buffers.subject_epochs.get(subject as usize)?.get();
         if scan_state & !3 != self.epoch {
             return None;
         }
         let mut group_found = false;
         for number in self.index.deciding_ids.get(start as usize..end as usize)? {
             let literal = (number & !LAST_IN_GROUP) as usize;
-            group_found |= self.buffers.literals.get(literal).is_some_and(|stamp| stamp.get() == self.epoch);
+            group_found |=
+                self.buffers.literal_epochs.get(literal).is_some_and(|stamp| stamp.get() == self.epoch);
             if number & LAST_IN_GROUP != 0 && !std::mem::take(&mut group_found) {
                 return Some(Tri::False);
             }

@@ -234,7 +234,7 @@ impl PlanWriter<'_> {
             (_, _, true, _) => message!("it tests the elements of a list"),
             _ => message!("no part of the condition requires a particular text or value"),
         };
-        let cost = format!("{:.0}", cost::condition(self.normal, route.cond));
+        let cost = format!("{:.0}", cost::condition_cost(self.normal, route.cond));
         message!("{reason}; about {cost} ns a message")
     }
 }

@@ -48,8 +48,9 @@ const MAX_PREFILTERS: usize = 6;
 /// Measured in benches/notes/literal-scan.md, "Literals to scan for".
 const MIN_EXTRA_LITERAL_BYTES: usize = 3;
 
-/// Returns the sets of literals of which a text must contain one for the predicate to be true.
-/// There are several for `contains all` and for patterns, and none if no literal is required.
+/// Returns sets of literals. For the predicate to be true, a text must contain at least one literal
+/// of each set. There are several sets for `contains all` and for patterns, and none if no literal
+/// is required.
 pub fn find_prefilters(keywords: &Keywords) -> Vec<Prefilter> {
     let Keywords { search, all, mode, words, .. } = keywords;
     let prepare_word = |word: &str| mode.prepare(word).into_owned();

@@ -76,8 +76,8 @@ impl<'n> RangeAnalysis<'n> {
         }
     }
 
-    /// Returns the operands of an `or` that reads several attributes (message values); `None`
-    /// unless there are few operands and each restricts the values of an attribute.
+    /// Returns the operands of an `or` over several attributes (message values), if there are few
+    /// operands and each restricts the values of an attribute. `None` for any other condition.
     fn limiting_disjuncts(&self, part: CondId) -> Option<&'n [CondId]> {
         let NCond::Or(disjuncts) = self.normal.cond(part) else { return None };
         let is_limited =
@@ -173,8 +173,8 @@ impl<'n> RangeAnalysis<'n> {
         }
     }
 
-    /// Returns whether a condition on one attribute is true for all values of an equivalence class,
-    /// or for none. `None` if values of the class give different results.
+    /// Returns true if a condition on one attribute is true for all values of an equivalence class,
+    /// and false if it is true for none. `None` if values of the class may give different results.
     fn result_for_class(&self, attribute: u32, cond: CondId, class: ClassId) -> Option<bool> {
         let combine = |parts: &[CondId], short: bool| {
             let mut result = Some(!short);

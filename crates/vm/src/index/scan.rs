@@ -59,7 +59,7 @@ pub struct Scanner {
     short_literals: Option<Box<ShortLiterals>>,
     rare_byte_literals: Option<Box<RareByteLiterals>>,
     /// Number of literals that the scanner searches for. Empty literals are not counted.
-    count: u32,
+    literal_count: u32,
 }
 
 /// Working memory of a scan. It is reused without clearing, because clearing would take as long as
@@ -104,7 +104,7 @@ const PADDING_BYTES: usize = 64;
 
 impl fmt::Debug for Scanner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scanner").field("literals", &self.count).finish_non_exhaustive()
+        f.debug_struct("Scanner").field("literals", &self.literal_count).finish_non_exhaustive()
     }
 }
 
@@ -133,7 +133,7 @@ impl Scanner {
             long_literals: long_literals.map(Box::new),
             short_literals: (!short_literals.is_empty()).then(|| Box::new(short_literals)),
             rare_byte_literals: rare_byte_literals.map(Box::new),
-            count: literals.len() as u32,
+            literal_count: literals.len() as u32,
         }
     }
 

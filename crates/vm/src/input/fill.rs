@@ -129,8 +129,8 @@ impl<'a> SlotFiller<'a> {
     }
 
     /// Predicts the next key of the object `node`, and compares the predicted key with `ahead`, the
-    /// text that comes next. Returns the key's path and the length of the key with its colon;
-    /// `None` if no prediction is right.
+    /// unread JSON text. Returns the key's path and the length of the key with its colon; `None` if
+    /// no prediction is right.
     ///
     /// `turn` is the index in [`SlotFiller::order`] of the first prediction. If the message lacks
     /// that key, the keys that followed it in the last message are tried.
@@ -165,7 +165,8 @@ impl<'a> SlotFiller<'a> {
         SlotValues { values: &self.values, present: None }
     }
 
-    /// Reports whether the fields that were read so far satisfy the declared input (the contract).
+    /// True if the fields that were read so far satisfy the input contract (the declared or
+    /// inferred types).
     #[inline]
     pub fn satisfies_contract(&self) -> bool {
         self.satisfies_contract
@@ -177,7 +178,7 @@ impl<'a> SlotFiller<'a> {
     #[inline(always)]
     pub fn put_value(&mut self, node: u32, value: Value<'a>) -> u32 {
         let Some(hot) = self.plan.hot_node(node) else { return 0 };
-        if value.kind().is_some_and(|kind| hot.plain.has(kind))
+        if value.kind().is_some_and(|kind| hot.unchecked_kinds.has(kind))
             && let Some(cell) = self.values.get_mut(hot.slot as usize)
         {
             *cell = value;

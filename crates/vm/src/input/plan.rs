@@ -29,7 +29,7 @@ pub struct InputPlan {
     /// For each path, the data that is read for nearly every message, packed into one cache line.
     /// The paths are in the same order as in `nodes`.
     hot_nodes: Vec<HotNode>,
-    slots: usize,
+    slot_count: usize,
     /// Whether the author declared the input contract (the types of message fields). False if it
     /// was inferred from the rules.
     declared: bool,
@@ -65,7 +65,7 @@ pub(super) struct PlanNode {
     /// If rules read decimals at this path or inside its value, the paths of these decimals,
     /// relative to the value. Numbers there keep all their digits and are not rounded to floats.
     /// Otherwise `None`.
-    pub exact: Option<Box<DecimalPaths>>,
+    pub decimal_paths: Option<Box<DecimalPaths>>,
 }
 
 impl PlanNode {
@@ -82,7 +82,7 @@ impl PlanNode {
             required: 0,
             children: Vec::new(),
             by_key: TextIds::default(),
-            exact: None,
+            decimal_paths: None,
         }
     }
 
@@ -109,11 +109,11 @@ pub(super) struct HotNode {
     length: u32,
     /// Id of the path of the object that contains the key.
     parent: u32,
-    /// Slot in which a value whose kind is in `plain` is stored without conversion.
+    /// Slot in which a value whose kind is in `unchecked_kinds` is stored without conversion.
     pub slot: u32,
     /// Kinds of value that can be stored without conversion or check: the contract allows them, and
     /// the only slot at this path accepts them.
-    pub plain: KindSet,
+    pub unchecked_kinds: KindSet,
     /// Kinds of value that rules read at this path. If they include `list` or `dict`, a value of
     /// this kind must be built as one value, with all that it contains.
     slot_kinds: KindSet,
@@ -142,7 +142,11 @@ impl HotNode {
             length: key_bytes.len() as u32,
             parent: node.parent,
             slot: node.slot.0,
-            plain: if has_single_slot { node.slot.1.intersect(checked_kinds) } else { KindSet::EMPTY },
+            unchecked_kinds: if has_single_slot {
+                node.slot.1.intersect(checked_kinds)
+            } else {
+                KindSet::EMPTY
+            },
             slot_kinds: node.slot_kinds,
             is_required: node.contract.is_some_and(|contract| !contract.optional).into(),
         }
@@ -171,9 +175,9 @@ impl InputPlan {
         if program.slots.len() > MAX_PLANNED_SLOTS {
             return None;
         }
-        let (slots, declared) = (program.slots.len(), program.input.is_some());
+        let (slot_count, declared) = (program.slots.len(), program.input.is_some());
         let nodes = vec![PlanNode::new("".into(), NO_PATH)];
-        let mut plan = InputPlan { nodes, hot_nodes: Vec::new(), slots, declared };
+        let mut plan = InputPlan { nodes, hot_nodes: Vec::new(), slot_count, declared };
         for (slot, info) in program.slots.iter().enumerate().filter(|(_, slot)| slot.root.is_none()) {
             let node = info.path.iter().fold(ROOT_PATH, |node, key| plan.child_or_new(node, key));
             plan.nodes[node as usize].add_reader(slot as u32, info.kinds);
@@ -212,7 +216,7 @@ impl InputPlan {
                 self.add_decimal_paths(child, inner.clone());
             }
         }
-        self.nodes[node as usize].exact = (!paths.is_empty()).then(|| Box::new(paths));
+        self.nodes[node as usize].decimal_paths = (!paths.is_empty()).then(|| Box::new(paths));
     }
 
     fn child_or_new(&mut self, node: u32, key: &Arc<str>) -> u32 {
@@ -257,7 +261,8 @@ impl InputPlan {
         self.nodes.len()
     }
 
-    /// Returns the slots (fields with the accepted kinds) that read a path, each with these kinds.
+    /// Returns the ids of the slots that read a path, each with the kinds of value that the slot
+    /// accepts.
     pub fn slots_at(&self, path: PathId) -> impl Iterator<Item = (u32, KindSet)> {
         let node = self.node(path).into_iter();
         node.flat_map(|node| std::iter::once(node.slot).chain(node.further_slots.iter().copied()))
@@ -277,7 +282,7 @@ impl InputPlan {
 
     /// Returns the number of slots, the fields that rules read.
     pub fn slot_count(&self) -> usize {
-        self.slots
+        self.slot_count
     }
 
     /// Returns how to read the value at a path; `None` for `NO_PATH` (a value that can be skipped).
@@ -303,13 +308,13 @@ impl InputPlan {
     /// this value. Numbers there keep all their digits. `None` if rules read no decimals there.
     #[inline]
     pub(super) fn decimal_paths(&self, node: u32) -> Option<&DecimalPaths> {
-        self.node(node).and_then(|node| node.exact.as_deref())
+        self.node(node).and_then(|node| node.decimal_paths.as_deref())
     }
 
-    /// Returns the length in bytes of the key of the path `child` as JSON text, with its colon, if
-    /// the text `ahead` starts with it. Otherwise returns `None`; also if `child` is no key of the
-    /// object `node`. A matching key near the end of the text may also give `None`; the caller then
-    /// reads it in the general way.
+    /// Compares the start of `ahead`, the unread JSON text, with the last key of the path `child`,
+    /// written with its quotes and colon. Returns the length of this text in bytes if it matches.
+    /// `None` if it does not match, if `child` is not a key of the object `node`, or if `ahead` has
+    /// fewer than 16 bytes; the caller then reads and looks up the key.
     #[inline(always)]
     pub(super) fn matching_key_len(&self, node: u32, child: u32, ahead: &[u8]) -> Option<usize> {
         let (hot, (first, rest)) = (self.hot_node(child)?, ahead.split_first_chunk()?);

@@ -21,7 +21,7 @@ const FLOAT_POWERS_OF_TEN: [f64; MAX_EXACT_DIGITS + 1] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 /// Powers of ten as integers, indexed by the number of digits that are read at once (up to eight).
 const INT_POWERS_OF_TEN: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
-/// Maximum number of digits with which every integer is exactly a float.
+/// Maximum number of decimal digits for which a float represents every integer exactly.
 const MAX_EXACT_DIGITS: usize = 15;
 
 impl<'a> JsonCursor<'a> {
@@ -224,9 +224,9 @@ impl<'a> JsonCursor<'a> {
     }
 
     /// Returns the number that begins at `start` and ends at the cursor; `float` is the float
-    /// nearest to it. Usually the result is `float`. But if `float` loses digits and rules read
-    /// this number as a decimal, the result is the text of the number. `paths` says whether they
-    /// do.
+    /// nearest to this number. Usually the result is `float`. But if `float` loses digits and rules
+    /// read the number as a decimal, the result is the text of the number. `paths` says whether
+    /// rules read a decimal here.
     #[cold]
     pub fn exact_number(&self, start: usize, float: f64, paths: &DecimalPaths) -> Value<'a> {
         let number = self.text.get(start..self.offset).unwrap_or_default();
@@ -269,12 +269,12 @@ impl<'a> JsonCursor<'a> {
         Some(Value::Int(if negative { -sum } else { sum }))
     }
 
-    /// Reads the decimals and the exponent of a number that begins at `start`. The cursor is at the
-    /// decimal point, after `integer_digits` digits with the value `sum`. `None` if the number is
-    /// invalid or out of range.
+    /// Reads the digits after the decimal point, and the exponent, of a number that begins at
+    /// `start`. The cursor is at the decimal point, after `integer_digits` digits with the value
+    /// `sum`. `None` if the number is invalid or out of range.
     ///
-    /// If there are few decimals and no exponent, the digits as an integer and the power of ten are
-    /// exact floats. So their division gives the nearest float.
+    /// If the number has few digits and no exponent, its digits as an integer and the power of ten
+    /// are exact floats. So their division gives the nearest float.
     #[inline]
     fn read_decimal(&mut self, start: usize, integer_digits: usize, sum: u64) -> Option<Value<'a>> {
         let point = self.offset;

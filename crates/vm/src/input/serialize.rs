@@ -139,7 +139,7 @@ impl<'a> DictSerializer<'_, 'a> {
         Ok(ValueSerializer { fill, node, build })
     }
 
-    fn keep_entry(&mut self, key: &'a str, serialized: &Serialized<'a>) {
+    fn add_entry(&mut self, key: &'a str, serialized: &Serialized<'a>) {
         self.required += serialized.required;
         if let Some(entries) = &mut self.entries {
             entries.push((key, serialized.value));
@@ -148,7 +148,7 @@ impl<'a> DictSerializer<'_, 'a> {
 
     fn serialize_entry<T: Serialize + ?Sized>(&mut self, key: &'a str, value: &T) -> Result<(), NeedsTree> {
         let serialized = value.serialize(self.child_serializer(key)?)?;
-        self.keep_entry(key, &serialized);
+        self.add_entry(key, &serialized);
         Ok(())
     }
 

@@ -117,7 +117,7 @@ impl<'a> JsonReader<'_, 'a> {
                 turn = SlotFiller::next_sibling_index(child);
             }
             given += self.read_value(child, depth + 1)?;
-            if !self.continues(b'}')? {
+            if !self.skip_comma_or_close(b'}')? {
                 break;
             }
             self.cursor.peek_token()?;
@@ -128,9 +128,9 @@ impl<'a> JsonReader<'_, 'a> {
     }
 
     /// Reads the key at the cursor with its colon, and adds it to `keys`, the keys of its object.
-    /// Returns the path of the key in the object `node`; `None` if there is no valid key. Writes
-    /// this path to the index `turn` of [`SlotFiller::order`], as a prediction for the next
-    /// message.
+    /// Returns the path of the key in the object `node`; `NO_PATH` if the value of the key can be
+    /// skipped. `None` if there is no valid key, or if the object already has the key. Writes the
+    /// path to the index `turn` of [`SlotFiller::order`], as a prediction for the next message.
     #[inline(never)]
     fn read_key(&mut self, node: u32, turn: usize, keys: &mut ObjectKeys<'a>) -> Option<u32> {
         let key = self.read_quoted()?;
@@ -181,7 +181,7 @@ impl<'a> JsonReader<'_, 'a> {
                         let key = self.read_quoted()?;
                         let paths = paths.and_then(|paths| paths.field(key));
                         entries.push((key, self.build_value(depth + 1, paths)?));
-                        if !self.continues(b'}')? {
+                        if !self.skip_comma_or_close(b'}')? {
                             break;
                         }
                     }
@@ -215,7 +215,7 @@ impl<'a> JsonReader<'_, 'a> {
     fn read_elements(&mut self, depth: usize, mut each: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         if self.enter_nonempty(b']', depth)? {
             each(self)?;
-            while self.continues(b']')? {
+            while self.skip_comma_or_close(b']')? {
                 each(self)?;
             }
         }
@@ -239,7 +239,7 @@ impl<'a> JsonReader<'_, 'a> {
     /// Skips the comma after an element, or the closing bracket `close`. Returns true after a
     /// comma, false after the bracket, `None` at anything else.
     #[inline(always)]
-    fn continues(&mut self, close: u8) -> Option<bool> {
+    fn skip_comma_or_close(&mut self, close: u8) -> Option<bool> {
         let next = self.cursor.peek_token()?;
         self.cursor.offset += 1;
         if next == b',' { Some(true) } else { (next == close).then_some(false) }

@@ -15,7 +15,7 @@ pub(super) struct LoopHits<'a> {
     pub count: usize,
     /// The first and the last element for which the loop's condition is true; missing if there is
     /// none.
-    pub ends: [Value<'a>; 2],
+    pub first_and_last: [Value<'a>; 2],
     /// The sum of the terms for these elements, for a loop that computes a sum. `None` for other
     /// loops, and if the exact sum is unknown.
     pub total: Option<Value<'static>>,
@@ -40,7 +40,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                 Value::Missing => {
                     return Some(LoopHits {
                         count: 0,
-                        ends: [Value::Missing; 2],
+                        first_and_last: [Value::Missing; 2],
                         total: Some(Value::Int(0)),
                     });
                 }
@@ -59,7 +59,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             None => &remembered.hits,
         };
         let position = |index: usize| first.saturating_add(i64::try_from(index).unwrap_or(i64::MAX));
-        let within = hits.within(&(position(range.start)..position(range.end)));
+        let within = hits.indices_within(&(position(range.start)..position(range.end)));
         let element = |hit: Option<&i64>| {
             let index = hit.and_then(|hit| usize::try_from(hit - first).ok());
             let element = index.and_then(|index| past.timeline.elements().get(index));
@@ -73,7 +73,11 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                 false => hits.totals[within.end - 1].since(before),
             }
         });
-        Some(LoopHits { count: found.len(), ends: [element(found.first()), element(found.last())], total })
+        Some(LoopHits {
+            count: found.len(),
+            first_and_last: [element(found.first()), element(found.last())],
+            total,
+        })
     }
 
     /// Evaluates the condition of a loop for the elements that have no remembered result. `None` if
@@ -87,7 +91,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     ) -> Option<()> {
         let timeline = &self.history.timeline;
         let first = timeline.first_position();
-        let next = memo.next.map_or(first, |next| next.max(first));
+        let next = memo.next_position.map_or(first, |next| next.max(first));
         let tested = usize::try_from(next - first).unwrap_or(0);
         let new = timeline.elements().get(tested..).unwrap_or(&[]);
         if new.is_empty() {
@@ -118,7 +122,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                     hits.positions.push(position);
                 }
             }
-            memo.next = Some(position.saturating_add(1));
+            memo.next_position = Some(position.saturating_add(1));
         }
         Some(())
     }

@@ -65,8 +65,8 @@ pub struct JsonMessage<'a> {
     chunk: &'a Chunk,
     message: &'a Json,
     epoch: u32,
-    slots: &'a mut [EpochStamp],
-    nodes: &'a mut [EpochStamp],
+    slot_stamps: &'a mut [EpochStamp],
+    object_stamps: &'a mut [EpochStamp],
     /// The values of the slots (fields that rules read) that were looked up so far.
     values: Vec<Value<'a>>,
     /// Objects inside the message, each of which contains several slots, as far as they were looked
@@ -88,17 +88,18 @@ impl<'a> JsonMessage<'a> {
         buffers: &'a mut JsonBuffers,
         epoch: u32,
     ) -> JsonMessage<'a> {
-        let JsonBuffers { slots, nodes, values: value_memory, objects: object_memory } = buffers;
-        grow_to_len(slots, chunk.slots.len());
-        grow_to_len(nodes, chunk.objects.len());
+        let JsonBuffers { slot_stamps, object_stamps, values: value_memory, objects: object_memory } =
+            buffers;
+        grow_to_len(slot_stamps, chunk.slots.len());
+        grow_to_len(object_stamps, chunk.objects.len());
         let values = recycle_vec(std::mem::take(value_memory));
         let objects = recycle_vec(std::mem::take(object_memory));
         JsonMessage {
             chunk,
             message,
             epoch,
-            slots,
-            nodes,
+            slot_stamps,
+            object_stamps,
             values,
             objects,
             all_slots_read: false,
@@ -119,7 +120,7 @@ impl<'a> JsonMessage<'a> {
         }
         let index = self.values.len();
         self.values.push(code.read(json.map_or(Value::Missing, Value::from_json)));
-        if let Some(stamp) = self.slots.get_mut(slot) {
+        if let Some(stamp) = self.slot_stamps.get_mut(slot) {
             *stamp = EpochStamp { epoch: self.epoch, index: index as u32 };
         }
         index
@@ -137,7 +138,7 @@ impl<'a> JsonMessage<'a> {
         for (name, value) in map {
             for slot in by_name.slots_named(name) {
                 let (Some(code), Some(stamp)) =
-                    (self.chunk.slots.get(*slot as usize), self.slots.get_mut(*slot as usize))
+                    (self.chunk.slots.get(*slot as usize), self.slot_stamps.get_mut(*slot as usize))
                 else {
                     continue;
                 };
@@ -161,7 +162,7 @@ impl<'a> JsonMessage<'a> {
     /// Returns the index in `values` of a slot's value. Reads the slot if it was not read before.
     #[inline]
     fn loaded_slot_index(&mut self, slot: usize) -> usize {
-        match self.slots.get(slot) {
+        match self.slot_stamps.get(slot) {
             Some(stamp) if stamp.epoch == self.epoch => stamp.index as usize,
             _ => self.load_slot(slot),
         }
@@ -175,7 +176,7 @@ impl<'a> JsonMessage<'a> {
             return Some(self.message);
         }
         let index = node as usize;
-        match self.nodes.get(index) {
+        match self.object_stamps.get(index) {
             Some(stamp) if stamp.epoch == self.epoch => {
                 return self.objects.get(stamp.index as usize).copied().flatten();
             }
@@ -184,7 +185,7 @@ impl<'a> JsonMessage<'a> {
         let chunk = self.chunk;
         let code = chunk.objects.get(index).filter(|code| code.parent == NO_ENTRY || code.parent < node)?;
         let object = object_field(self.shared_object(code.parent), &code.key);
-        if let Some(stamp) = self.nodes.get_mut(index) {
+        if let Some(stamp) = self.object_stamps.get_mut(index) {
             *stamp = EpochStamp { epoch: self.epoch, index: self.objects.len() as u32 };
             self.objects.push(object);
         }

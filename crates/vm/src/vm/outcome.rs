@@ -13,8 +13,8 @@ fn list_of_ids(list: Value<'_>) -> Option<Vec<String>> {
     Some(list.elements()?.filter_map(|id| id.as_str().map(str::to_owned)).collect())
 }
 
-/// Returns the ids of the nodes that a router's destination means. `next` has the ids of the
-/// possible next nodes, if the message lists them. Without this list, a destination such as
+/// Returns the ids of the workflow nodes to which a router's destination refers. `next` has the ids
+/// of the possible next nodes, if the message lists them. Without this list, a destination such as
 /// `next[0]` is returned as this text. `value` computes a destination that is an expression.
 fn next_nodes<'a>(
     destination: &Destination,

@@ -53,8 +53,7 @@ impl Past {
         !self.elements().is_empty()
     }
 
-    /// Returns the recorded messages and the hash key of this view, in the form that evaluators
-    /// read.
+    /// Returns the recorded messages and the hash key of this view, which the evaluators read.
     #[doc(hidden)]
     pub fn view(&self) -> PastView<'_> {
         PastView { elements: self.elements(), hash_key: self.timeline.hash_key() }
@@ -90,8 +89,8 @@ impl Past {
         (end <= elements.len() && offset.is_multiple_of(size_of::<Json>())).then_some(start..end)
     }
 
-    /// Returns the elements of `list`, a history, that a bound selects, or the hash of `operand`;
-    /// see [`PastView::window`].
+    /// Returns the recorded messages in `list` that a bound selects or, for the bound `Hashed`, the
+    /// hash of `operand`; see [`PastView::window`].
     pub(super) fn window<'a>(&'a self, list: Value<'a>, bound: WindowBound, operand: Value<'_>) -> Value<'a> {
         if let (Value::JsonList(items), WindowBound::Since, Value::DateTime(since)) = (list, bound, operand)
             && let Some(range) = self.indices_of(items)
@@ -109,7 +108,7 @@ impl Past {
 pub struct HistoryMemo {
     /// For each bytecode, identified by its number, the results of its loops. The most recently
     /// used bytecode comes last.
-    codes: Vec<(u64, LoopMemos)>,
+    bytecodes: Vec<(u64, LoopMemos)>,
 }
 
 /// Remembered results for each loop of one bytecode, by the number of the loop.
@@ -123,24 +122,24 @@ impl HistoryMemo {
     /// Forgets the results for recorded messages from `position` on. Called when a message was
     /// inserted there, which moved the later messages.
     pub fn invalidate_from(&mut self, position: i64) {
-        let loops = self.codes.iter_mut().flat_map(|(_, loops)| loops.values_mut());
+        let loops = self.bytecodes.iter_mut().flat_map(|(_, loops)| loops.values_mut());
         loops.for_each(|memo| memo.invalidate_from(position));
     }
 
     /// Returns the results for the loops of a bytecode. Creates empty results if there are none.
     pub(super) fn loops_of(&mut self, code: u64) -> &mut LoopMemos {
-        match self.codes.iter().rposition(|(other, _)| *other == code) {
-            Some(index) if index + 1 == self.codes.len() => {}
-            Some(index) => self.codes[index..].rotate_left(1),
+        match self.bytecodes.iter().rposition(|(other, _)| *other == code) {
+            Some(index) if index + 1 == self.bytecodes.len() => {}
+            Some(index) => self.bytecodes[index..].rotate_left(1),
             None => {
-                if self.codes.len() == MAX_CODES {
-                    self.codes.remove(0);
+                if self.bytecodes.len() == MAX_CODES {
+                    self.bytecodes.remove(0);
                 }
-                self.codes.push((code, LoopMemos::new()));
+                self.bytecodes.push((code, LoopMemos::new()));
             }
         }
-        let last = self.codes.len() - 1;
-        &mut self.codes[last].1
+        let last = self.bytecodes.len() - 1;
+        &mut self.bytecodes[last].1
     }
 }
 
@@ -149,19 +148,20 @@ impl HistoryMemo {
 pub(super) struct LoopMemo {
     /// The position in the history of the first recorded message without a remembered result;
     /// `None` if no message was evaluated.
-    pub(super) next: Option<i64>,
-    /// For a loop whose condition compares nothing with the current message: the elements for which
-    /// the condition is true.
+    pub(super) next_position: Option<i64>,
+    /// For a loop whose condition contains no comparison that groups elements: the elements for
+    /// which the condition is true.
     pub(super) hits: Hits,
-    /// For a loop whose condition compares elements with the current message: the elements for
-    /// which the rest of the condition is true, grouped by the compared value.
+    /// For a loop whose condition compares each element with a constant or with the current message
+    /// (see [`ElementGroups`](crate::bytecode::chunk::ElementGroups)): the elements for which the
+    /// rest of the condition is true, grouped by the compared value.
     pub(super) groups: HashMap<GroupKey, Hits>,
 }
 
 impl LoopMemo {
     fn invalidate_from(&mut self, position: i64) {
-        if self.next.is_some_and(|next| next > position) {
-            self.next = Some(position);
+        if self.next_position.is_some_and(|next| next > position) {
+            self.next_position = Some(position);
             self.hits.invalidate_from(position);
             self.groups.values_mut().for_each(|hits| hits.invalidate_from(position));
             self.groups.retain(|_, hits| !hits.positions.is_empty());
@@ -169,7 +169,8 @@ impl LoopMemo {
     }
 }
 
-/// The positions of the elements for which a condition is true, in ascending order.
+/// The positions in the history of the elements for which a loop's condition is true, in ascending
+/// order. For a loop that computes a sum, also the running totals.
 #[derive(Debug, Default)]
 pub(super) struct Hits {
     pub(super) positions: Vec<i64>,
@@ -200,7 +201,7 @@ impl Hits {
 
     /// Returns the range of indices in the field `positions` whose elements lie within the given
     /// range of positions.
-    pub(super) fn within(&self, positions: &Range<i64>) -> Range<usize> {
+    pub(super) fn indices_within(&self, positions: &Range<i64>) -> Range<usize> {
         let start = self.positions.partition_point(|hit| *hit < positions.start);
         let end = self.positions.partition_point(|hit| *hit < positions.end);
         start..end
@@ -212,35 +213,37 @@ impl Hits {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RunningTotal {
     units: i128,
-    floats: u32,
+    float_terms: u32,
     /// The number of terms that this type cannot represent exactly, and that are not in `units`.
-    others: u32,
+    inexact_terms: u32,
 }
 
 /// 2^64: the number of units of a [`RunningTotal`] that make up the number 1.
-const UNITS: i128 = 1 << 64;
+const UNITS_PER_ONE: i128 = 1 << 64;
 /// Maximum magnitude of a term that is added exactly. With this bound, the sum of a million terms
 /// cannot overflow.
-const MAX_TERM: f64 = 1e12;
+const MAX_EXACT_TERM: f64 = 1e12;
 
 impl RunningTotal {
     #[must_use]
     pub(super) fn plus(self, term: Value<'_>) -> RunningTotal {
-        let other = RunningTotal { others: self.others.wrapping_add(1), ..self };
+        let other = RunningTotal { inexact_terms: self.inexact_terms.wrapping_add(1), ..self };
         match term {
-            Value::Int(int) if (int as f64).abs() <= MAX_TERM => {
-                RunningTotal { units: self.units.wrapping_add(i128::from(int) * UNITS), ..self }
+            Value::Int(int) if (int as f64).abs() <= MAX_EXACT_TERM => {
+                RunningTotal { units: self.units.wrapping_add(i128::from(int) * UNITS_PER_ONE), ..self }
             }
             // Negative zero is left out, because units cannot represent its sign.
-            Value::Float(float) if float.abs() <= MAX_TERM && !(float == 0.0 && float.is_sign_negative()) => {
+            Value::Float(float)
+                if float.abs() <= MAX_EXACT_TERM && !(float == 0.0 && float.is_sign_negative()) =>
+            {
                 // The product is exact, because the factor is a power of two.
-                let units = float * UNITS as f64;
+                let units = float * UNITS_PER_ONE as f64;
                 if units.fract() != 0.0 {
                     return other;
                 }
                 RunningTotal {
                     units: self.units.wrapping_add(units as i128),
-                    floats: self.floats.wrapping_add(1),
+                    float_terms: self.float_terms.wrapping_add(1),
                     ..self
                 }
             }
@@ -251,15 +254,15 @@ impl RunningTotal {
     /// Returns the sum of the terms that were added after `earlier`. `None` if one of these terms
     /// could not be represented, so that the caller must add the terms.
     pub(super) fn since(self, earlier: RunningTotal) -> Option<Value<'static>> {
-        if self.others != earlier.others {
+        if self.inexact_terms != earlier.inexact_terms {
             return None;
         }
         let units = self.units.wrapping_sub(earlier.units);
-        if self.floats == earlier.floats {
-            return Some(Value::from_integer(units / UNITS));
+        if self.float_terms == earlier.float_terms {
+            return Some(Value::from_integer(units / UNITS_PER_ONE));
         }
         // Converting to a float rounds once; dividing by a power of two does not round.
-        Some(Value::Float(units as f64 / UNITS as f64))
+        Some(Value::Float(units as f64 / UNITS_PER_ONE as f64))
     }
 }
 

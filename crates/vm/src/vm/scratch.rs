@@ -62,8 +62,8 @@ pub type ValueCells<'a> = Vec<Cell<Option<Value<'a>>>>;
 /// kept between decisions.
 #[derive(Debug, Default)]
 pub(super) struct JsonBuffers {
-    pub slots: Vec<EpochStamp>,
-    pub nodes: Vec<EpochStamp>,
+    pub slot_stamps: Vec<EpochStamp>,
+    pub object_stamps: Vec<EpochStamp>,
     pub values: Vec<Value<'static>>,
     pub objects: Vec<Option<&'static Json>>,
 }
@@ -231,8 +231,8 @@ pub(super) fn clear_vm_stamps(
 
 impl JsonBuffers {
     pub fn clear_stamps(&mut self) {
-        self.slots.fill(EpochStamp::default());
-        self.nodes.fill(EpochStamp::default());
+        self.slot_stamps.fill(EpochStamp::default());
+        self.object_stamps.fill(EpochStamp::default());
     }
 }
 

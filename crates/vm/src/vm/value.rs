@@ -222,7 +222,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         let length = list.list_len().unwrap_or(0);
         let find = |vm: &mut Self| {
             if let Some(hits) = vm.remembered_hits(&each, list, None) {
-                return Some(hits.ends[usize::from(last)].read_as(each.kinds));
+                return Some(hits.first_and_last[usize::from(last)].read_as(each.kinds));
             }
             (0..length).find_map(|offset| {
                 let index = if last { length - 1 - offset } else { offset };

@@ -9,11 +9,11 @@ use time::{Date, Month};
 const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
-fn before<'t>(text: &'t str, one: &EntityMatch) -> &'t str {
+fn text_before<'t>(text: &'t str, one: &EntityMatch) -> &'t str {
     &text[..one.range.start]
 }
 
-fn after<'t>(text: &'t str, one: &EntityMatch) -> &'t str {
+fn text_after<'t>(text: &'t str, one: &EntityMatch) -> &'t str {
     &text[one.range.end..]
 }
 
@@ -28,7 +28,7 @@ fn is_digit(c: char) -> bool {
 /// True if the match is not part of a longer word or number, such as the `2.3` of the version
 /// `1.2.3`.
 fn is_separate(text: &str, one: &EntityMatch) -> bool {
-    let (before, after, matched) = (before(text, one), after(text, one), &text[one.range.clone()]);
+    let (before, after, matched) = (text_before(text, one), text_after(text, one), &text[one.range.clone()]);
     let number_before = before.strip_suffix(['.', ',']).is_some_and(|rest| rest.ends_with(is_digit));
     let number_after = after.strip_prefix(['.', ',']).is_some_and(|rest| rest.starts_with(is_digit));
     let starts_inside =
@@ -49,7 +49,7 @@ fn take_text(fields: &mut Map<String, Json>, name: &str) -> Option<String> {
 /// all three are known. Returns false for a day that the calendar lacks.
 pub fn date(text: &str, one: &mut EntityMatch) -> bool {
     // The time of a timestamp follows without a space: `2026-01-31T03:12`.
-    let is_timestamp = after(text, one).strip_prefix('T').is_some_and(|rest| rest.starts_with(is_digit));
+    let is_timestamp = text_after(text, one).strip_prefix('T').is_some_and(|rest| rest.starts_with(is_digit));
     let alone = match is_timestamp {
         true => is_separate(&text[..one.range.end], one),
         false => is_separate(text, one),
@@ -85,8 +85,8 @@ pub fn date(text: &str, one: &mut EntityMatch) -> bool {
 /// a longer word or number.
 pub fn time(text: &str, one: &mut EntityMatch) -> bool {
     let follows_date =
-        before(text, one).strip_suffix(['T', 't']).is_some_and(|rest| rest.ends_with(is_digit));
-    let (before, after) = (before(text, one), after(text, one));
+        text_before(text, one).strip_suffix(['T', 't']).is_some_and(|rest| rest.ends_with(is_digit));
+    let (before, after) = (text_before(text, one), text_after(text, one));
     let is_joined = before.ends_with(|c: char| is_word_part(c) || matches!(c, ':' | '.' | '-'))
         && !follows_date
         || after.strip_prefix([':', '.']).is_some_and(|rest| rest.starts_with(is_digit))
@@ -222,8 +222,9 @@ fn shift_point(number: &str, places: usize) -> String {
 /// more than 15 digits.
 pub fn phone(text: &str, one: &mut EntityMatch) -> bool {
     let matched = &text[one.range.clone()];
-    let is_joined = before(text, one).ends_with(|c: char| is_word_part(c) || matches!(c, '-' | '.' | '+'))
-        || after(text, one).starts_with(|c: char| is_word_part(c) || c == '-');
+    let is_joined = text_before(text, one)
+        .ends_with(|c: char| is_word_part(c) || matches!(c, '-' | '.' | '+'))
+        || text_after(text, one).starts_with(|c: char| is_word_part(c) || c == '-');
     let digits: String = matched.chars().filter(|c| c.is_ascii_digit() || *c == '+').collect();
     let count = digits.trim_start_matches('+').len();
     one.fields.insert("digits".to_owned(), digits.into());
@@ -238,7 +239,7 @@ pub fn number(text: &str, one: &mut EntityMatch) -> bool {
     if !is_separate(text, one) {
         return false;
     }
-    let sign = before(text, one).strip_suffix('-').filter(|rest| {
+    let sign = text_before(text, one).strip_suffix('-').filter(|rest| {
         rest.chars().next_back().is_none_or(|c| c.is_whitespace() || matches!(c, '(' | '=' | '：' | '，'))
     });
     if let Some(rest) = sign {

@@ -1,6 +1,6 @@
-//! Finds the loops over the history (earlier messages) whose results can be remembered between
+//! Finds the loops over the history (earlier messages) whose results can be cached between
 //! decisions. In such a loop, the condition has the same result for an element, whatever the
-//! current message is.
+//! current message is. One comparison with the current message is allowed.
 
 use super::{LowerError, Lowering, checked_index, find_cond};
 use crate::bytecode::chunk::{ElementGroups, HistoryLoop, MAX_COMPARED_BYTES};
@@ -12,9 +12,10 @@ use rulec_sema::normal::{CondId, ExprId, NCond, NExpr, NPred, Part, TestKind};
 use smallvec::SmallVec;
 
 impl Lowering<'_> {
-    /// Returns how the results of a loop can be remembered. `None` if `list` is neither the history
-    /// nor a window of it. Also `None` if the condition `body` or the value `summed` depends on the
-    /// current message, or is expensive.
+    /// Returns how the results of a loop can be cached between decisions. `None` in three cases:
+    /// - The list `list` is neither the history (recorded messages) nor a window of it.
+    /// - The value `summed` is expensive, or reads anything but the loop's element.
+    /// - The condition `body` does so, apart from one comparison with the current message.
     ///
     /// Expensive operators are excluded, because their work limits depend on the number of
     /// elements.
@@ -66,10 +67,10 @@ impl Lowering<'_> {
     }
 
     /// Records a loop over the history whose work grows with the history, unless `is_remembered`
-    /// says that its results are remembered.
+    /// says that its results are cached between decisions.
     pub(super) fn note_growing(&mut self, part: Part, list: ExprId, is_remembered: bool) {
         if !is_remembered && self.is_history(list) {
-            self.growing.insert(part);
+            self.growing_loops.insert(part);
         }
     }
 
@@ -83,8 +84,9 @@ impl Lowering<'_> {
         }
     }
 
-    /// If a condition compares a value of the element with a value that does not depend on the
-    /// element, returns both values as operands. Otherwise returns `None`.
+    /// Returns the two sides of a condition `KEY == OTHER`, if `KEY` reads only the loop's element,
+    /// and `OTHER` reads no element and is cheap. `None` for any other condition. `level` is the
+    /// nesting level of the loop.
     fn element_groups(&mut self, cond: CondId, level: u32) -> Result<Option<ElementGroups>, LowerError> {
         let NCond::Predicate { pred, want: true } = find_cond(self.normal, cond)? else { return Ok(None) };
         let Some(NPred { ask: TestKind::Op(Op::Eq), mode, left, right: Some(right) }) =
@@ -179,7 +181,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Emits a block that is true if all of the conditions `conds` are true.
+    /// Emits a block that yields true if all of the conditions `conds` are true.
     fn block_of_all(&mut self, conds: &[CondId]) -> Result<BlockId, LowerError> {
         if let [only] = conds {
             return self.cond_block(*only);

@@ -134,10 +134,12 @@ impl Lowering<'_> {
         })
     }
 
-    /// Returns the check of a text predicate, and the operand that it reads. `constant` is the
-    /// value of the right operand, if it is constant. The check is `PredCheck::Generic` if this
-    /// value is not constant, or if the operator's quantity is `none` (as opposed to `any` or
-    /// `all`).
+    /// Returns the check of a predicate that may search a text, and the operand that it reads.
+    /// `constant` is the value of the right operand, if it is constant. The check is
+    /// [`PredCheck::Generic`] in three cases:
+    /// - The operator searches no text.
+    /// - The right operand is neither a constant text nor a constant list of texts.
+    /// - The quantity is `none` (as in `contains none`), and not `any` or `all`.
     fn text_check(
         &mut self,
         op: Op,

@@ -19,9 +19,9 @@ pub(super) struct UseInfo {
     /// Cost class of an evaluation: the maximum of the cost classes of the operator itself and of
     /// its operands.
     pub cost: Cost,
-    /// Enclosing loops whose current elements the condition or value reads. Also contains loops
-    /// whose read was removed by simplification. The limits on the work of loops refer to the
-    /// source as the author wrote it.
+    /// Enclosing loops whose current elements the condition or value reads in the source as the
+    /// author wrote it. Reads that simplification removed count too, because the limits on the work
+    /// of loops refer to the source.
     pub loop_reads: QuantifierLevels,
     /// Approximate number of instructions of this condition or value. Operands count too, unless
     /// they have a block of their own.
@@ -66,17 +66,18 @@ pub(super) struct UseAnalysis {
     pub order: Vec<Part>,
     infos: Vec<UseInfo>,
     has_block: Vec<bool>,
-    exprs: usize,
-    preds: usize,
+    expr_count: usize,
+    pred_count: usize,
 }
 
 impl UseAnalysis {
     pub fn new(normal: &Normal) -> Result<UseAnalysis, LowerError> {
-        let (exprs, preds) = (normal.exprs.len(), normal.preds.len());
-        let total = exprs + preds + normal.conds.len();
+        let (expr_count, pred_count) = (normal.exprs.len(), normal.preds.len());
+        let total = expr_count + pred_count + normal.conds.len();
         super::checked_index(total, message!("parts of conditions"))?;
         let (infos, has_block) = (vec![UseInfo::UNUSED; total], vec![false; total]);
-        let mut analysis = UseAnalysis { order: Vec::with_capacity(total), infos, has_block, exprs, preds };
+        let mut analysis =
+            UseAnalysis { order: Vec::with_capacity(total), infos, has_block, expr_count, pred_count };
         analysis.sort_topologically(normal)?;
         analysis.compute_infos(normal);
         analysis.count_evaluations(normal);
@@ -86,8 +87,8 @@ impl UseAnalysis {
     fn part_index(&self, part: Part) -> usize {
         match part {
             Part::Expr(id) => id as usize,
-            Part::Pred(id) => self.exprs + id as usize,
-            Part::Cond(id) => self.exprs + self.preds + id as usize,
+            Part::Pred(id) => self.expr_count + id as usize,
+            Part::Cond(id) => self.expr_count + self.pred_count + id as usize,
         }
     }
 
@@ -250,7 +251,8 @@ fn root_parts(normal: &Normal) -> impl Iterator<Item = Part> {
     conditions.chain(normal.values.iter().map(|value| Part::Expr(value.0)))
 }
 
-/// Returns the nesting level of the loop `part` if `child` is its body; otherwise `None`.
+/// Returns the nesting level of the loop `part` if the loop evaluates `child` for each element;
+/// otherwise `None`.
 fn loop_level_of_body(normal: &Normal, part: Part, child: Part) -> Option<u32> {
     match (part, child) {
         (Part::Cond(id), Part::Cond(_)) => match normal.conds.get(id as usize) {

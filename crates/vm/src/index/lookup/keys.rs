@@ -51,7 +51,12 @@ impl<'a> Lookup<'a> {
 
     #[inline(always)]
     fn scan_subject_once<V: RouteVerifier<'a>>(&self, verifier: &mut V, subject: u32, hits: &mut Vec<u32>) {
-        if self.buffers.subjects.get(subject as usize).is_some_and(|stamp| stamp.get() & !3 != self.epoch) {
+        if self
+            .buffers
+            .subject_epochs
+            .get(subject as usize)
+            .is_some_and(|stamp| stamp.get() & !3 != self.epoch)
+        {
             self.scan_subject(verifier, subject, hits);
         }
     }
@@ -63,7 +68,7 @@ impl<'a> Lookup<'a> {
         number: u32,
         hits: &mut Vec<u32>,
     ) {
-        if let Some(stamp) = self.buffers.attributes.get(number as usize)
+        if let Some(stamp) = self.buffers.attribute_epochs.get(number as usize)
             && stamp.replace(self.epoch) != self.epoch
             && let Some(attribute) = self.index.attributes.get(number as usize)
             && (attribute.elements.is_empty() || !self.look_up_elements(verifier, attribute, hits))
@@ -78,7 +83,7 @@ impl<'a> Lookup<'a> {
     /// to `hits` unless it was recorded before.
     #[inline]
     fn record_key(&self, key: u32, hits: &mut Vec<u32>) {
-        if let Some(stamp) = self.buffers.keys.get(key as usize)
+        if let Some(stamp) = self.buffers.key_epochs.get(key as usize)
             && stamp.replace(self.epoch) != self.epoch
         {
             hits.push(key);
@@ -117,7 +122,7 @@ impl<'a> Lookup<'a> {
                 self.scan_forms(verifier, subject, forms, text, &mut search)
             }
         };
-        if let Some(stamp) = self.buffers.subjects.get(number as usize) {
+        if let Some(stamp) = self.buffers.subject_epochs.get(number as usize) {
             stamp.set(self.epoch | flags);
         }
     }
@@ -196,11 +201,11 @@ impl<'a> Lookup<'a> {
 
     #[inline(always)]
     fn search_edges(&self, subject: &ScannedTextIndex, text: &[u8], hits: &mut Vec<u32>) {
-        if let Some(starts) = &subject.starts {
-            starts.find_at_edge(text, Anchor::Start, &mut |literal| self.record_literal(literal, hits));
+        if let Some(literals) = &subject.start_literals {
+            literals.find_at_edge(text, Anchor::Start, &mut |literal| self.record_literal(literal, hits));
         }
-        if let Some(ends) = &subject.ends {
-            ends.find_at_edge(text, Anchor::End, &mut |literal| self.record_literal(literal, hits));
+        if let Some(literals) = &subject.end_literals {
+            literals.find_at_edge(text, Anchor::End, &mut |literal| self.record_literal(literal, hits));
         }
     }
 
@@ -208,7 +213,7 @@ impl<'a> Lookup<'a> {
     /// that it provides to `hits`.
     #[inline(always)]
     fn record_literal(&self, literal: u32, hits: &mut Vec<u32>) {
-        if let Some(stamp) = self.buffers.literals.get(literal as usize)
+        if let Some(stamp) = self.buffers.literal_epochs.get(literal as usize)
             && stamp.replace(self.epoch) != self.epoch
         {
             self.index.literal_keys.list(literal).iter().for_each(|key| self.record_key(*key, hits));

@@ -49,7 +49,7 @@ fn naive_hits(literals: &[Vec<u8>], text: &[u8]) -> BTreeSet<(u32, usize)> {
 /// Checks that the scanner finds the same literals in each text as a naive search.
 fn check(literals: &[Vec<u8>], texts: &[Vec<u8>]) {
     let scanner = Scanner::from_literals(literals.iter().map(Vec::as_slice));
-    assert_eq!(scanner.count as usize, literals.len());
+    assert_eq!(scanner.literal_count as usize, literals.len());
     for text in texts {
         assert_eq!(scan_hits(&scanner, text), naive_hits(literals, text), "{literals:?} in {text:?}");
     }
