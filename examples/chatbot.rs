@@ -88,7 +88,7 @@ fn answer(outcome: &FlowOutcome) -> String {
             Body::Json(reply) => reply["reply"].as_str().unwrap_or("好的。").to_owned(),
             Body::Text(text) => text.clone(),
         },
-        FlowEnding::NoFlow { said: Some(text) } if !text.is_empty() => text.clone(),
+        FlowEnding::NoFlow { reply: Some(text) } if !text.is_empty() => text.clone(),
         FlowEnding::NoFlow { .. } => "抱歉，我没有听懂，请换个说法。".to_owned(),
         _ => "抱歉，系统繁忙，请稍后再试。".to_owned(),
     }
