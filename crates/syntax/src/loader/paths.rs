@@ -7,8 +7,9 @@ use rulec_base::message;
 use rulec_base::span::Spanned;
 
 impl ImportLoader<'_> {
-    /// Adds the remedy for a path in the file `importer` that cannot be read. `extension` is the
-    /// usual extension of such files. Without a better remedy, the help text is `general`.
+    /// Adds a help text to `diagnostic` for `path`, which the file `importer` names and which
+    /// cannot be read. `extension` is the usual extension of such files. Without a better remedy,
+    /// the help text is `general`.
     pub(super) fn with_path_remedy(
         &self,
         diagnostic: Diagnostic,

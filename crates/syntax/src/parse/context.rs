@@ -103,8 +103,9 @@ impl<'a> StatementContext<'a> {
         (index >= self.tokens.start).then(|| self.sigs[index].token.text(self.text))
     }
 
-    /// Returns the span and a description of the token at a byte offset, or of the next token. At
-    /// the end of the statement, returns the span of its last token, described as the end.
+    /// Returns the span of the token at a byte offset, or of the next token, with its text in
+    /// backquotes for a message. At the end of the statement, returns the span of the last token,
+    /// and the phrase for the end of the statement.
     pub(super) fn describe_token_at(&self, offset: u32) -> (Span, Message) {
         let token = self.token_at(offset);
         if token.start < self.span.end {

@@ -1,4 +1,5 @@
-//! Collects the names of a file once, so that errors in many statements do not each search it.
+//! Collects the names that a file declares, once per file, so that the diagnostics of many
+//! statements do not each search the whole file.
 
 use super::stream::SignificantToken;
 use super::terminals;
@@ -8,13 +9,13 @@ use hashbrown::{HashMap, HashSet};
 /// The names that the statements of a file declare, and where some of them are declared.
 #[derive(Default)]
 pub(super) struct DeclaredNames {
-    /// For each declaring keyword, the names that follow it.
+    /// For each keyword of a declaration, such as `handler`, the names that follow it in the file.
     names: HashMap<&'static str, HashSet<String>>,
-    /// The names that follow an arrow.
+    /// The names that follow an arrow, `->`.
     targets: HashSet<String>,
-    /// The index of the bracket that opens the parameters of each handler.
+    /// For each handler with parameters, the index of the token `(` that opens them.
     parameters: HashMap<String, usize>,
-    /// The index of the brace that opens the declared message.
+    /// The index of the token `{` that opens the fields of the `input` statement.
     input: Option<usize>,
 }
 
@@ -54,12 +55,14 @@ impl DeclaredNames {
         self.targets.contains(name)
     }
 
-    /// Returns the index of the bracket that opens the parameters of a handler.
+    /// Returns the index of the token `(` that opens the parameters of a handler. `None` if the
+    /// file declares no such handler, or declares it without parameters.
     pub(super) fn parameters_of(&self, handler: &str) -> Option<usize> {
         self.parameters.get(handler).copied()
     }
 
-    /// Returns the index of the brace that opens the declared message.
+    /// Returns the index of the token `{` that opens the fields of the `input` statement. `None` if
+    /// the file has no such statement.
     pub(super) fn input(&self) -> Option<usize> {
         self.input
     }

@@ -77,7 +77,7 @@ impl PrecedenceClimber<'_, '_, '_> {
         Err(self.report_missing_operator(Some(left)))
     }
 
-    /// Returns the diagnostic for a bound after something other than the history: `any p in histroy
+    /// Returns the diagnostic for a bound after a value that is not the history: `any p in histroy
     /// within 1h: …`. `word` is the current word, and `left` the value before it. `None` without
     /// such a mistake.
     fn bound_of_other_list(&self, word: &str, left: Span) -> Option<Diagnostic> {

@@ -17,8 +17,8 @@ use rulec_base::text::to_one_line;
 use std::collections::HashSet;
 use unicode_security::{RestrictionLevel, RestrictionLevelDetection};
 
-/// Maximum number of reported stray characters, which no statement allows. A file with more is
-/// probably not text.
+/// Maximum number of stray characters (characters that no statement allows) that are reported. A
+/// file with more is probably not text.
 const MAX_STRAYS: usize = 50;
 
 pub(super) struct CharacterChecker<'d, 'a> {
@@ -197,7 +197,8 @@ pub(super) fn ascii_for(c: char) -> Option<&'static str> {
     })
 }
 
-/// Converts a full-width digit or point to ASCII; returns any other character unchanged.
+/// Converts a full-width digit to ASCII. Any other character must be a decimal point, and becomes
+/// `.`.
 fn ascii_digit(c: char) -> char {
     match c {
         '０'..='９' => char::from(b'0' + (c as u32 - '０' as u32) as u8),

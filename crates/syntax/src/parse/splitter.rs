@@ -103,8 +103,8 @@ struct Splitter<'a> {
     current: Option<CurrentStatement>,
     table: Option<OpenTable>,
     statements: Vec<RawStatement>,
-    /// The last bracket that a brace at the start of a line closed although the bracket's line is
-    /// indented further, and this brace.
+    /// The first bracket that was probably closed by mistake, with the brace that closed it. The
+    /// brace starts a line that is indented less than the line of the bracket.
     suspect: Option<(usize, usize)>,
 }
 

@@ -135,9 +135,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         Some(diagnostic.likely_fix(left.to(right_span), written))
     }
 
-    /// Returns the diagnostic for a search in the order of words of a sentence: `any of words in
-    /// text`, `all ["a", "b"] in text`. The parser is at `any` or `all`. `None` without such a
-    /// mistake.
+    /// Returns the diagnostic for a search in the word order of English: `any of words in text`,
+    /// `all ["a", "b"] in text`. The parser is at `any` or `all`. `None` without such a mistake.
     pub(in super::super) fn list_after_quantifier(&self) -> Option<Diagnostic> {
         let quantity = self.text_at(self.position);
         let mut first = self.position + 1;

@@ -15,7 +15,7 @@ const MAX_ARGUMENTS: usize = 6;
 struct Parameter<'a> {
     name: &'a str,
     is_optional: bool,
-    /// The first word of its type, such as `list` for `list<string>`.
+    /// The first word of the parameter's type, such as `list` for `list<string>`.
     ty: &'a str,
 }
 
@@ -35,13 +35,13 @@ impl Parameter<'_> {
 }
 
 impl ParseFailure<'_, '_> {
-    /// Returns the text of any token of the file.
+    /// Returns the text of the token with this index in the file. Empty if there is no such token.
     fn file_text(&self, index: usize) -> &str {
         self.cx.sigs.get(index).map_or("", |sig| self.token_text(sig.token))
     }
 
-    /// Returns the indices after the colons of the fields that are declared directly in the bracket
-    /// at `open`, each with the index of its name.
+    /// Returns the fields that are declared directly in the bracket at the token `open`. Each field
+    /// is a pair of token indices: its name, and the first token of its type.
     fn declared_fields(&self, open: usize) -> Vec<(usize, usize)> {
         let (mut fields, mut depth) = (Vec::new(), 0_i32);
         for index in open..self.cx.sigs.len() {
@@ -93,7 +93,7 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns the type of an argument that is a constant or a field of the message. `None` if its
-    /// type cannot be seen.
+    /// tokens do not show the type.
     fn type_of_argument(&self, argument: &Range<usize>) -> Option<&str> {
         let last = argument.end - 1;
         let is_single = argument.len() == 1 || argument.len() == 2 && self.text_of(argument.start) == "-";
@@ -206,9 +206,9 @@ impl ParseFailure<'_, '_> {
         Some(if written.contains('…') { diagnostic } else { diagnostic.likely_fix(span, written) })
     }
 
-    /// Assigns arguments to the free parameters: by their names, then in their order if the types
-    /// allow it, otherwise by the types. Leaves out the arguments whose types allow several
-    /// assignments or none.
+    /// Pairs arguments with the names of parameters that have no argument yet: by name, then in
+    /// source order if the types allow this order, otherwise by type. If the types allow several
+    /// assignments or none, only the pairs found by name are returned.
     fn assigned<'p>(
         &self,
         arguments: &[Range<usize>],

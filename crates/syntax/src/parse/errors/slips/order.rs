@@ -94,7 +94,7 @@ impl ParseFailure<'_, '_> {
         let begins_at_start = parts.first().is_some_and(|(_, tokens)| tokens.start == start);
         let is_complete = parts.iter().all(|(rank, tokens)| tokens.len() > 1 || *rank == 1);
         let (late, early) = Self::first_misplaced(&parts)?;
-        // The next route may be read as a part of this one.
+        // The next route may have been parsed as a part of this one.
         let has_other = (start..self.cx.tokens.end).any(|index| self.text_of(index) == "route");
         // `priority` and `disabled` may be written in any order.
         if has_other || !begins_at_start || !is_complete || !has(2) || !has(4) || parts[early].0 < 2 {
@@ -157,8 +157,9 @@ impl ParseFailure<'_, '_> {
         self.suggest_order(by, message, self.span_of_tokens(start..self.cx.tokens.end), ("history", &written))
     }
 
-    /// Builds a diagnostic that suggests to write `head` and `written`. Its fix replaces the span
-    /// `replaced` by `written`. A long text is not repeated.
+    /// Builds a diagnostic that suggests the text `head written`. Its fix replaces the span
+    /// `replaced` by `written`. If the text is too long to repeat, the help is general and there is
+    /// no fix.
     fn suggest_order(
         &self,
         span: Span,
