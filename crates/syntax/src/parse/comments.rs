@@ -10,7 +10,7 @@ use rulec_base::span::Span;
 const WORDS_WITHOUT_TOOL: [&str; 4] = ["allow", "noqa", "disable", "ignore"];
 
 /// The words by which other tools suppress a warning.
-const OTHER_WORDS: [&str; 8] =
+const SUPPRESSION_WORDS_OF_OTHER_TOOLS: [&str; 8] =
     ["disable", "ignore", "suppress", "skip", "noqa", "nolint", "permit", "disable-next-line"];
 
 /// Reads a comment of the form `# rulec: allow W0123 reason`. Returns the code of the suppressed
@@ -43,7 +43,9 @@ pub(super) fn misspelt_suppression(comment: &str, span: Span) -> Option<Diagnost
     let is_meant = match (is_rulec, names_tool) {
         (true, _) => {
             let word = word.to_lowercase();
-            OTHER_WORDS.contains(&word.as_str()) || word == "allow" || nearest(&word, ["allow"]).is_some()
+            SUPPRESSION_WORDS_OF_OTHER_TOOLS.contains(&word.as_str())
+                || word == "allow"
+                || nearest(&word, ["allow"]).is_some()
         }
         (_, true) => word == "allow",
         _ => {

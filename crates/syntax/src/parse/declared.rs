@@ -14,9 +14,9 @@ pub(super) struct DeclaredNames {
     /// The names that follow an arrow, `->`.
     targets: HashSet<String>,
     /// For each handler with parameters, the index of the token `(` that opens them.
-    parameters: HashMap<String, usize>,
+    parameter_brackets: HashMap<String, usize>,
     /// The index of the token `{` that opens the fields of the `input` statement.
-    input: Option<usize>,
+    input_brace: Option<usize>,
 }
 
 impl DeclaredNames {
@@ -31,7 +31,7 @@ impl DeclaredNames {
             }
             let keyword = pair[0].token.text(text);
             if keyword == "input" && name == "{" {
-                declared.input.get_or_insert(index + 1);
+                declared.input_brace.get_or_insert(index + 1);
             }
             let Some(word) = terminals::find_word(keyword).filter(|word| word.declares_name()) else {
                 continue;
@@ -39,7 +39,7 @@ impl DeclaredNames {
             let names = declared.names.entry(word.text).or_default();
             names.get_or_insert_with(name, |name| name.to_owned());
             if word.text == "handler" && token_text(index + 2) == "(" {
-                declared.parameters.entry_ref(name).or_insert(index + 2);
+                declared.parameter_brackets.entry_ref(name).or_insert(index + 2);
             }
         }
         declared
@@ -57,13 +57,13 @@ impl DeclaredNames {
 
     /// Returns the index of the token `(` that opens the parameters of a handler. `None` if the
     /// file declares no such handler, or declares it without parameters.
-    pub(super) fn parameters_of(&self, handler: &str) -> Option<usize> {
-        self.parameters.get(handler).copied()
+    pub(super) fn parameter_bracket_of(&self, handler: &str) -> Option<usize> {
+        self.parameter_brackets.get(handler).copied()
     }
 
     /// Returns the index of the token `{` that opens the fields of the `input` statement. `None` if
     /// the file has no such statement.
-    pub(super) fn input(&self) -> Option<usize> {
-        self.input
+    pub(super) fn input_brace(&self) -> Option<usize> {
+        self.input_brace
     }
 }

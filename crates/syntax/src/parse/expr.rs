@@ -91,7 +91,7 @@ pub(super) struct PrecedenceClimber<'c, 'cx, 'p> {
     /// Whether the operand of a history bound is being parsed. It ends where the next bound begins.
     pub(super) in_history_bound: bool,
     /// If this expression is the condition of a `count` or `sum`, the byte offset of that word.
-    pub(super) number_start: Option<u32>,
+    pub(super) count_or_sum_start: Option<u32>,
 }
 
 impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
@@ -106,7 +106,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
             end,
             last_left: None,
             in_history_bound: false,
-            number_start: None,
+            count_or_sum_start: None,
         };
         for pair in pair.into_inner() {
             let kind = match pair.as_rule() {

@@ -117,7 +117,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         }
         let words = self.elements[self.position..].iter().take(MAX_WORDS);
         let count = words.take_while(|element| element.kind == ExprElementKind::Word).count();
-        self.written_bound(left, count)
+        self.bound_without_within(left, count)
     }
 
     /// Returns the diagnostic for `in` after `history`, as in `history in the last 1h`. `word` is
@@ -133,7 +133,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     /// Returns the diagnostic for a duration after `history` and `count` other words, as in
     /// `history last 60s`. `left` is the value before these words. `None` if `left` is not
     /// `history`, or if no number follows the words.
-    pub(super) fn written_bound(&self, left: Span, count: usize) -> Option<Diagnostic> {
+    pub(super) fn bound_without_within(&self, left: Span, count: usize) -> Option<Diagnostic> {
         let element = *self.elements.get(self.position + count)?;
         if element.kind != ExprElementKind::Number || &self.cx.text[left.range()] != "history" {
             return None;

@@ -44,7 +44,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for a symbol of another language by which texts are compared, such as
     /// `~*` and `!~`. `left` is the left operand. `None` without such a symbol.
-    pub(in super::super) fn operator_without_case(&self, left: Span) -> Option<Diagnostic> {
+    pub(in super::super) fn foreign_text_operator(&self, left: Span) -> Option<Diagnostic> {
         if !self.touches_previous(self.position + 1) {
             return None;
         }

@@ -36,7 +36,7 @@ impl Parameter<'_> {
 
 impl ParseFailure<'_, '_> {
     /// Returns the text of the token with this index in the file. Empty if there is no such token.
-    fn file_text(&self, index: usize) -> &str {
+    fn file_token_text(&self, index: usize) -> &str {
         self.cx.sigs.get(index).map_or("", |sig| self.token_text(sig.token))
     }
 
@@ -45,12 +45,12 @@ impl ParseFailure<'_, '_> {
     fn declared_fields(&self, open: usize) -> Vec<(usize, usize)> {
         let (mut fields, mut depth) = (Vec::new(), 0_i32);
         for index in open..self.cx.sigs.len() {
-            let colon = index + 1 + usize::from(self.file_text(index + 1) == "?");
+            let colon = index + 1 + usize::from(self.file_token_text(index + 1) == "?");
             let is_name = matches!(self.cx.sigs[index].token.kind, TokenKind::Word | TokenKind::Quoted);
-            if depth == 1 && is_name && matches!(self.file_text(colon), ":" | "?:") {
+            if depth == 1 && is_name && matches!(self.file_token_text(colon), ":" | "?:") {
                 fields.push((index, colon + 1));
             }
-            depth += match self.file_text(index) {
+            depth += match self.file_token_text(index) {
                 "(" | "{" | "[" | "<" => 1,
                 ")" | "}" | "]" | ">" => -1,
                 _ => 0,
@@ -65,8 +65,8 @@ impl ParseFailure<'_, '_> {
     /// Returns the parameters of the handler that the file declares under this name. `None` without
     /// such a handler.
     fn parameters(&self, handler: &str) -> Option<Vec<Parameter<'_>>> {
-        let text = |index: usize| self.file_text(index);
-        let open = self.cx.declared().parameters_of(handler)?;
+        let text = |index: usize| self.file_token_text(index);
+        let open = self.cx.declared().parameter_bracket_of(handler)?;
         let parameter = |(name, ty): (usize, usize)| Parameter {
             name: text(name),
             is_optional: text(name + 1).starts_with('?'),
@@ -78,15 +78,16 @@ impl ParseFailure<'_, '_> {
     /// Returns the built-in type of a required field of the message, such as `user.role`. `None` if
     /// the file declares no such field, or declares it as optional.
     fn type_of_field(&self, path: &str) -> Option<&str> {
-        let mut open = self.cx.declared().input()?;
+        let mut open = self.cx.declared().input_brace()?;
         let mut ty = "";
         for name in path.split('.') {
             let fields = self.declared_fields(open);
-            let (field, first) = fields.into_iter().find(|(field, _)| self.file_text(*field) == name)?;
-            if self.file_text(field + 1).starts_with('?') {
+            let (field, first) =
+                fields.into_iter().find(|(field, _)| self.file_token_text(*field) == name)?;
+            if self.file_token_text(field + 1).starts_with('?') {
                 return None;
             }
-            (open, ty) = (first, self.file_text(first));
+            (open, ty) = (first, self.file_token_text(first));
         }
         let is_known = matches!(ty, "string" | "int" | "number" | "float" | "bool" | "list" | "dict");
         Some(ty).filter(|ty| is_known || ty.starts_with('"'))
@@ -186,7 +187,7 @@ impl ParseFailure<'_, '_> {
             |written: &[(&str, String)], name: &str| written.iter().all(|(other, _)| *other != name);
         let free: Vec<&Parameter<'_>> =
             parameters.iter().filter(|parameter| is_free(&written, parameter.name)).collect();
-        for (argument, parameter) in self.assigned(&others, &free) {
+        for (argument, parameter) in self.assign_arguments(&others, &free) {
             written.push((parameter, format!("{parameter}: {}", self.source(argument))));
         }
         for parameter in &parameters {
@@ -209,7 +210,7 @@ impl ParseFailure<'_, '_> {
     /// Pairs arguments with the names of parameters that have no argument yet: by name, then in
     /// source order if the types allow this order, otherwise by type. If the types allow several
     /// assignments or none, only the pairs found by name are returned.
-    fn assigned<'p>(
+    fn assign_arguments<'p>(
         &self,
         arguments: &[Range<usize>],
         parameters: &[&Parameter<'p>],
@@ -235,7 +236,7 @@ impl ParseFailure<'_, '_> {
         if let Some((index, place)) = named {
             let (mut arguments, mut parameters) = (arguments.to_vec(), parameters.to_vec());
             let assignment = (arguments.remove(index), parameters.remove(place).name);
-            let mut others = self.assigned(&arguments, &parameters);
+            let mut others = self.assign_arguments(&arguments, &parameters);
             others.push(assignment);
             return others;
         }

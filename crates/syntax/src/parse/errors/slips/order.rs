@@ -12,7 +12,7 @@ use rulec_lang::ty::Ty;
 use std::ops::Range;
 
 /// Maximum length, in bytes, of a statement that a help text repeats.
-const MAX_WRITTEN: usize = 200;
+const MAX_REPEATED_BYTES: usize = 200;
 
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for clauses in the wrong order. `None` without such a mistake.
@@ -167,7 +167,7 @@ impl ParseFailure<'_, '_> {
         replaced: Span,
         (head, written): (&str, &str),
     ) -> Option<Diagnostic> {
-        let is_short = head.len() + written.len() <= MAX_WRITTEN && !written.contains(['\n', '#']);
+        let is_short = head.len() + written.len() <= MAX_REPEATED_BYTES && !written.contains(['\n', '#']);
         let diagnostic = match is_short {
             true => unexpected_token(span, message, message!("write `{head} {written}`")),
             false => unexpected_token(span, message, message!("move it there")),
@@ -357,7 +357,7 @@ impl ParseFailure<'_, '_> {
         }
         let written = format!("def {head} = {}", self.source(first..last));
         let span = self.span_of_tokens(start..end);
-        let is_short = written.len() <= MAX_WRITTEN && !written.contains('\n');
+        let is_short = written.len() <= MAX_REPEATED_BYTES && !written.contains('\n');
         Some(match is_short {
             true => {
                 unexpected_token(self.span, message, message!("write `{written}`")).likely_fix(span, written)
