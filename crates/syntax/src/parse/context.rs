@@ -207,7 +207,8 @@ impl<'a> StatementContext<'a> {
             let diagnostic = Diagnostic::new(Code::InexactNumber, span, message);
             self.diagnostics.push(diagnostic.help(help).fix(span, kept));
         }
-        if let Some((decimal, octal)) = literal::octal_digits(written).filter(|_| number.is_ok()) {
+        if let Some((decimal, octal)) = literal::decimal_and_octal_values(written).filter(|_| number.is_ok())
+        {
             let message =
                 message!("`{written}` is the decimal number {decimal}: zeros at the start have no meaning");
             let help = message!("write `{decimal}`, or `{octal}` if the digits are octal");

@@ -334,7 +334,7 @@ fn is_one_text(args: &str) -> bool {
 /// `after` is the source text after the call. Returns whether the comparison is true for a text
 /// that was found, and the length of the comparison in bytes. `None` for a comparison with other
 /// numbers than `-1` and `0`.
-pub(super) fn search_by_position(after: &str) -> Option<(bool, usize)> {
+pub(super) fn comparison_of_search_position(after: &str) -> Option<(bool, usize)> {
     let sign_start = after.len() - after.trim_start().len();
     let rest = &after[sign_start..];
     let sign = &rest[..rest.len() - rest.trim_start_matches(['=', '!', '<', '>']).len()];

@@ -3,7 +3,7 @@
 mod units;
 
 pub use units::UNITS;
-pub(super) use units::{meant_unit, octal_digits, sum_of_durations, with_factor, with_unit};
+pub(super) use units::{decimal_and_octal_values, meant_unit, sum_of_durations, with_factor, with_unit};
 
 use crate::ast::Literal;
 use rulec_base::diag::Message;

@@ -126,7 +126,7 @@ fn is_currency_sign(c: char) -> bool {
 
 /// True for a currency or a counting word, such as `times`. The language has no unit for it, so the
 /// diagnostic suggests the number alone.
-fn is_written_alone(unit: &str) -> bool {
+fn is_currency_or_counting_word(unit: &str) -> bool {
     let is_code = unit.len() == 3 && unit.bytes().all(|byte| byte.is_ascii_uppercase());
     let lower = unit.to_lowercase();
     is_code
@@ -160,7 +160,7 @@ fn is_written_alone(unit: &str) -> bool {
 /// Returns the decimal value of a number with leading zeros, and its value as an octal number, as
 /// other languages read it: `10` and `8` for `010`. `None` if both are equal, or if the text is no
 /// octal number of three or more digits.
-pub(in super::super) fn octal_digits(text: &str) -> Option<(String, String)> {
+pub(in super::super) fn decimal_and_octal_values(text: &str) -> Option<(String, String)> {
     let is_octal = text.len() >= 3 && text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit());
     let decimal = text.trim_start_matches('0');
     let octal = u64::from_str_radix(text, 8).ok()?.to_string();
@@ -206,7 +206,7 @@ pub(super) fn unknown_unit(text: &str, digits: &str, unit: &str) -> BadLiteral {
     let number = with_factor(digits, unit);
     let replacement = with_unit(digits, unit)
         .or_else(|| number.clone())
-        .or_else(|| is_written_alone(unit).then(|| digits.to_owned()))
+        .or_else(|| is_currency_or_counting_word(unit).then(|| digits.to_owned()))
         .or_else(|| decimal_digits(text));
     let help = match &replacement {
         Some(_) if matches!(unit, "K" | "k" | "M") && number.is_some() => message!(
@@ -220,7 +220,7 @@ pub(super) fn unknown_unit(text: &str, digits: &str, unit: &str) -> BadLiteral {
         Some(replacement) if meant_unit(unit).is_some() || number.is_some() => {
             message!("write `{replacement}`")
         }
-        Some(replacement) if is_written_alone(unit) => {
+        Some(replacement) if is_currency_or_counting_word(unit) => {
             message!("write the number alone: `{replacement}`")
         }
         Some(replacement) => {

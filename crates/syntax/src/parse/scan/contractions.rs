@@ -14,7 +14,7 @@ const VERBS: &[&str] = &[
 ];
 
 /// Maximum number of characters after a verb that are searched for the rest of the negation.
-const MAX_REST: usize = 200;
+const MAX_NEGATION_CHARS: usize = 200;
 
 /// Returns the diagnostic for a negation such as `doesn't contain`, with the operator that means
 /// the same. `apostrophe` is the span of the apostrophe. `None` for other words.
@@ -50,7 +50,7 @@ fn meant_test(text: &str, apostrophe: Span) -> Option<(Span, Meant)> {
     );
     let rest = &text[apostrophe.end as usize..];
     let mut chars = rest.char_indices();
-    let line_end = chars.by_ref().take(MAX_REST).find(|(_, c)| *c == '\n').map(|(at, _)| at);
+    let line_end = chars.by_ref().take(MAX_NEGATION_CHARS).find(|(_, c)| *c == '\n').map(|(at, _)| at);
     let line = &rest[..line_end.unwrap_or_else(|| chars.offset())];
     let is_end = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | ')' | ']' | '}');
     let line = line.strip_prefix('t').filter(|line| line.is_empty() || line.starts_with(is_end))?;

@@ -151,26 +151,26 @@ pub(super) fn wrong_quotes_error(span: Span, slice: &str, text: &str, is_in_flow
 /// Finds out whether a token is within a `flow` statement. Tokens must be asked about in file
 /// order. The tracker remembers how far it has read, so that the file is read only once.
 #[derive(Default)]
-pub(super) struct StatementSearch {
+pub(super) struct FlowTracker {
     /// The byte offset up to which the file was read.
-    read: usize,
+    read_end: usize,
     is_in_flow: bool,
 }
 
-impl StatementSearch {
+impl FlowTracker {
     /// True if the token at `offset` is within a `flow` statement. The target of a flow is a text,
     /// not a name. `text` is the text of the file. Offsets must not decrease from call to call.
     pub(super) fn is_in_flow(&mut self, text: &str, offset: usize) -> bool {
-        let read = self.read;
-        let breaks = memchr::memchr_iter(b'\n', &text.as_bytes()[read..offset]);
-        let first = (read == 0).then_some(0);
-        for start in first.into_iter().chain(breaks.map(|at| read + at + 1)) {
+        let read_end = self.read_end;
+        let breaks = memchr::memchr_iter(b'\n', &text.as_bytes()[read_end..offset]);
+        let first = (read_end == 0).then_some(0);
+        for start in first.into_iter().chain(breaks.map(|at| read_end + at + 1)) {
             // A word without indentation begins a statement.
             if text[start..].starts_with(char::is_alphabetic) {
                 self.is_in_flow = text[start..].starts_with("flow ");
             }
         }
-        self.read = offset;
+        self.read_end = offset;
         self.is_in_flow
     }
 }

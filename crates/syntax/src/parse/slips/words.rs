@@ -200,7 +200,7 @@ impl PrecedenceClimber<'_, '_, '_> {
         }
         // If the searched part is missing, there is no position to compare. So the comparison after
         // the call is replaced too.
-        let position = foreign::search_by_position(&self.cx.text[call.end as usize..]);
+        let position = foreign::comparison_of_search_position(&self.cx.text[call.end as usize..]);
         if let Some((is_found, length)) = position.filter(|_| is_search && !is_operand) {
             let operator = if is_position { "contains" } else { "matches" };
             let not = if is_found { "" } else { "not " };
