@@ -160,10 +160,10 @@ impl miette::Diagnostic for MietteReport<'_> {
 }
 
 impl SourceCode for MietteReport<'_> {
-    /// Returns the window that contains the span, with the number of its first line. miette
-    /// requests zero `lines_before` for the heading of the report; the line and column are then the
-    /// label's. If the span extends over two windows, returns an error, and miette draws the labels
-    /// of the windows separately.
+    /// Returns the window that contains the span, with the number of its first line. For the
+    /// heading of the report, miette requests zero `lines_before`; the result then has the line and
+    /// column of the label. If the span extends over two windows, returns an error, and miette
+    /// draws the labels of the windows separately.
     fn read_span<'a>(
         &'a self,
         span: &SourceSpan,
