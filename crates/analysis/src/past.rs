@@ -131,7 +131,7 @@ impl<'p> Past<'p> {
     }
 
     /// Returns the parts of a condition that is a quantifier over `history within D`, where `D` is
-    /// constant. `None` for other conditions.
+    /// constant. `None` for any other condition.
     fn windowed(&self, cond: &'p Cond) -> Option<WindowQuantifier<'p>> {
         let CondKind::Quantifier { all, list, var, body } = &cond.kind else { return None };
         let ExprKind::Window { list, bound: WindowBound::Since, operand } = &list.kind else { return None };

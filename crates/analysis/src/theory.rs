@@ -25,8 +25,8 @@ pub(super) struct LiteralConflict {
 /// A message of which only some fields may change during the search.
 pub(super) struct BaseMessage<'m> {
     pub message: &'m Json,
-    /// The fields that may change, as indexes of paths. A path that contains such a path, or that
-    /// is inside it, may change too.
+    /// The fields that may change, as indexes of paths in the [`AtomTable`]. A path that contains
+    /// such a path, or that is inside it, may change too.
     pub free: &'m [usize],
 }
 
