@@ -75,7 +75,7 @@ pub(super) fn report_conditions_of_arguments(
 /// if the condition is the value itself, and false if it belongs to an `if`.
 fn collect_conditions<'p>(value: &'p Expr, conditions: &mut Vec<(&'p Cond, bool)>) {
     match &value.kind {
-        ExprKind::Cond(condition) if compares(condition) => conditions.push((condition, true)),
+        ExprKind::Cond(condition) if has_comparison(condition) => conditions.push((condition, true)),
         ExprKind::If { cond, then, other } => {
             conditions.push((cond, false));
             collect_conditions(then, conditions);
@@ -90,10 +90,10 @@ fn collect_conditions<'p>(value: &'p Expr, conditions: &mut Vec<(&'p Cond, bool)
 /// True for a condition with a comparison. Other conditions are not reported: a handler may need
 /// the value of a field, of a presence test or of a named condition, although the route makes it
 /// constant.
-fn compares(condition: &Cond) -> bool {
+fn has_comparison(condition: &Cond) -> bool {
     match &condition.kind {
-        CondKind::Not(inner) => compares(inner),
-        CondKind::And(parts) | CondKind::Or(parts) => parts.iter().any(compares),
+        CondKind::Not(inner) => has_comparison(inner),
+        CondKind::And(parts) | CondKind::Or(parts) => parts.iter().any(has_comparison),
         CondKind::Predicate(test) => test.op.is_some_and(|op| !matches!(op, Op::IsMissing | Op::IsPresent)),
         CondKind::Quantifier { .. } => true,
         _ => false,

@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 /// A share has at most a quarter of the remaining steps, so that a large statement leaves steps for
 /// the others. If fewer than four shares are left, they divide the steps equally.
-const SHARE_OF_STEPS_LEFT: u64 = 4;
+const MAX_SHARE_DIVISOR: u64 = 4;
 
 /// Counts the steps of one analysis against its limits. All clones share the counters.
 #[derive(Clone)]
@@ -24,9 +24,9 @@ struct Counters {
     /// The number of steps taken so far.
     taken: Cell<u64>,
     /// The value of `taken` at which the current share ends.
-    end: Cell<u64>,
+    share_end: Cell<u64>,
     /// The estimated number of shares that have not begun yet.
-    shares: Cell<u64>,
+    remaining_shares: Cell<u64>,
     /// Whether some work within the current share was refused for lack of steps. Later results
     /// within this share are then no proofs.
     exhausted: Cell<bool>,
@@ -46,8 +46,8 @@ impl StepBudget {
         StepBudget(Rc::new(Counters {
             total,
             taken: Cell::new(0),
-            end: Cell::new(total),
-            shares: Cell::new(u64::MAX),
+            share_end: Cell::new(total),
+            remaining_shares: Cell::new(u64::MAX),
             exhausted: Cell::new(false),
             ever_exhausted: Cell::new(false),
         }))
@@ -56,15 +56,15 @@ impl StepBudget {
     /// Sets the estimated number of shares that will still begin. If only a few are left, each
     /// share gets more of the steps left.
     pub fn expect_shares(&self, shares: usize) {
-        self.0.shares.set(shares as u64);
+        self.0.remaining_shares.set(shares as u64);
     }
 
     /// Starts the next share: a limit on the steps of the next part of the analysis.
     pub fn begin_share(&self) {
         let taken = self.0.taken.get();
-        let shares = self.0.shares.get().clamp(1, SHARE_OF_STEPS_LEFT);
-        self.0.shares.set(self.0.shares.get().saturating_sub(1));
-        self.0.end.set(taken + (self.0.total - taken) / shares);
+        let divisor = self.0.remaining_shares.get().clamp(1, MAX_SHARE_DIVISOR);
+        self.0.remaining_shares.set(self.0.remaining_shares.get().saturating_sub(1));
+        self.0.share_end.set(taken + (self.0.total - taken) / divisor);
         self.0.exhausted.set(false);
     }
 
@@ -72,7 +72,7 @@ impl StepBudget {
     /// skip the work.
     pub fn charge(&self, steps: usize) -> bool {
         let taken = self.0.taken.get().saturating_add(steps as u64);
-        if self.0.exhausted.get() || taken > self.0.end.get() {
+        if self.0.exhausted.get() || taken > self.0.share_end.get() {
             self.0.exhausted.set(true);
             self.0.ever_exhausted.set(true);
             return false;

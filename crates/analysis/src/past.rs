@@ -99,7 +99,7 @@ impl<'p> Past<'p> {
     /// lengths of their history windows. One of the two operands is then redundant.
     fn report_windows(&self, report: &mut AnalysisReport<'_>, operands: &'p [Cond], is_and: bool) {
         let windows: Vec<WindowQuantifier<'_>> =
-            operands.iter().filter_map(|part| self.windowed(part)).collect();
+            operands.iter().filter_map(|part| self.window_quantifier(part)).collect();
         for (index, one) in windows.iter().enumerate() {
             for other in &windows[..index] {
                 let is_alike = one.all == other.all
@@ -132,7 +132,7 @@ impl<'p> Past<'p> {
 
     /// Returns the parts of a condition that is a quantifier over `history within D`, where `D` is
     /// constant. `None` for any other condition.
-    fn windowed(&self, cond: &'p Cond) -> Option<WindowQuantifier<'p>> {
+    fn window_quantifier(&self, cond: &'p Cond) -> Option<WindowQuantifier<'p>> {
         let CondKind::Quantifier { all, list, var, body } = &cond.kind else { return None };
         let ExprKind::Window { list, bound: WindowBound::Since, operand } = &list.kind else { return None };
         let ExprKind::Op(Op::Sub, _, Some(length)) = &operand.kind else { return None };

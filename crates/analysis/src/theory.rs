@@ -199,7 +199,7 @@ impl MessageTheory {
                 choices.push(PathChoices {
                     path,
                     values: vec![unchanged.cloned().unwrap_or_default()],
-                    index: 0,
+                    current_index: 0,
                 });
                 continue;
             }
@@ -211,7 +211,7 @@ impl MessageTheory {
                 let proven = self.has_finite_texts(&path_literals);
                 return Err(LiteralConflict { literals: path_literals, proven });
             }
-            choices.push(PathChoices { path, values: valid_values, index: 0 });
+            choices.push(PathChoices { path, values: valid_values, current_index: 0 });
         }
         Ok(choices)
     }
@@ -354,18 +354,18 @@ impl MessageTheory {
 struct PathChoices {
     path: usize,
     values: Vec<Json>,
-    index: usize,
+    current_index: usize,
 }
 
 impl PathChoices {
     fn current(&self) -> &Json {
-        &self.values[self.index]
+        &self.values[self.current_index]
     }
 
     /// Advances to the next candidate value. Returns false if the index wraps around to the first
     /// value.
     fn advance(&mut self) -> bool {
-        self.index = (self.index + 1) % self.values.len();
-        self.index != 0
+        self.current_index = (self.current_index + 1) % self.values.len();
+        self.current_index != 0
     }
 }
