@@ -1,6 +1,7 @@
 //! Proposes list elements for conditions with `any`, `all` and `count`. If the elements are
 //! records, each field gets the constants that conditions compare it with, and the neighbours of
-//! these constants. The proposed elements are the combinations, with some fields left out.
+//! these constants. The proposed elements are combinations of these values; in some of them, fields
+//! are missing.
 
 use rulec_lang::value::Value;
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Fold, Operand, Part, VarId};

@@ -186,9 +186,10 @@ impl<'p> Past<'p> {
         ["target", "chosen"].into_iter().find(|known| is_decision && **name == **known)
     }
 
-    /// Reports a comparison whether a sum over the history is large, if no rule reads the summed
+    /// Reports a comparison that requires a large sum over the history, if no rule reads the summed
     /// field of the current message. A single message can then exceed the limit, because its own
-    /// value is not included. A sum over messages that the rule does not decide is not reported.
+    /// value is not included. Nothing is reported if the sum may leave out messages that are like
+    /// the current message.
     fn report_budget(&self, report: &mut AnalysisReport<'_>, rule: &Rule, test: &Predicate) {
         let sum = match (test.op, &test.right) {
             (Some(Op::Gt | Op::Ge), _) => &test.left,
@@ -212,9 +213,9 @@ impl<'p> Past<'p> {
         report.add_finding(Diagnostic::new(Code::BudgetWithoutMessage, sum.span, message).help(help), None);
     }
 
-    /// True if the current message may satisfy `part`, a condition on an element of the history.
-    /// False if `part` requires a constant value of a field, and `condition` does not require the
-    /// same value of the current message.
+    /// Estimates whether `part`, a condition on an element of the history, selects messages that
+    /// are like the current message. False if `part` requires a constant value of a field, and
+    /// `condition` does not require the same value of the current message.
     fn may_select_current(&self, part: &Cond, element: VarId, condition: &Cond) -> bool {
         let mut path = Vec::new();
         let Some((field, wanted)) = required_value(part) else { return true };

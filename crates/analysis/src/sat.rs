@@ -42,8 +42,7 @@ pub(super) struct SatQuery {
     /// For each atom (predicate or quantifier), the SAT literals "the atom is true" and "the atom
     /// is false".
     atoms: BTreeMap<usize, (Lit, Lit)>,
-    /// For each SAT variable in `atoms`, the atom (predicate or quantifier) that the variable
-    /// belongs to.
+    /// The atom (predicate or quantifier) of each SAT variable that `atoms` uses.
     owners: HashMap<u32, usize>,
     /// SAT literal that every query assumes to be true. A proposal for which no message was found,
     /// without a proof that none exists, is excluded only under this assumption. A result that
