@@ -207,7 +207,7 @@ impl AtomTable {
 
     /// Returns the index of the quantifier's atom (its entry in this table). The first call creates
     /// the atom.
-    pub fn atom_of_each(&mut self, normal: &Normal, id: CondId) -> usize {
+    pub fn atom_of_quantifier(&mut self, normal: &Normal, id: CondId) -> usize {
         if let Some(existing_atom) = self.by_cond.get(&id) {
             return *existing_atom;
         }

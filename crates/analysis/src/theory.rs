@@ -27,12 +27,12 @@ pub(super) struct BaseMessage<'m> {
     pub message: &'m Json,
     /// The fields that may change, as indexes of paths in the [`AtomTable`]. A path that contains
     /// such a path, or that is inside it, may change too.
-    pub free: &'m [usize],
+    pub free_paths: &'m [usize],
 }
 
 impl BaseMessage<'_> {
     pub fn is_free(&self, atoms: &AtomTable, path: usize) -> bool {
-        self.free.iter().any(|free| atoms.paths_overlap(*free, path))
+        self.free_paths.iter().any(|free| atoms.paths_overlap(*free, path))
     }
 }
 
