@@ -1,5 +1,5 @@
-//! Finds conditions in the arguments of a handler that never hold where the route is chosen, as in
-//! `when count < 10 -> file_handler(many: count > 100)`.
+//! Finds conditions in the arguments of a handler that are never true for a message that selects
+//! the route, as in `when count < 10 -> file_handler(many: count > 100)`.
 
 use super::conditions::{ConditionFacts, conjuncts_of, report_never_true};
 use super::goal::SolverAnswer;
@@ -51,7 +51,8 @@ pub(super) fn report_conditions_of_arguments(
         let diagnostic = causes.fold(diagnostic, |diagnostic, cause| {
             diagnostic.label(cause.span, message!("the route requires this"))
         });
-        // Without a field that it reads, the condition is not false, and the argument is missing.
+        // If a field that the condition reads is missing, the condition is unknown, not false, and
+        // the argument is missing.
         let is_false = solver.builder.build_cond(condition, false);
         let route = solver.builder.build_cond(&rule.condition, true);
         let mut is_never =
@@ -70,11 +71,11 @@ pub(super) fn report_conditions_of_arguments(
     }
 }
 
-/// Adds the conditions of an argument. The flag of a condition is true if the condition is the
-/// value itself, and false if it belongs to an `if`.
+/// Adds the conditions in the value of an argument to `conditions`. The bool of a condition is true
+/// if the condition is the value itself, and false if it belongs to an `if`.
 fn collect_conditions<'p>(value: &'p Expr, conditions: &mut Vec<(&'p Cond, bool)>) {
     match &value.kind {
-        ExprKind::Cond(condition) if compares(condition) => conditions.push((condition, true)),
+        ExprKind::Cond(condition) if has_comparison(condition) => conditions.push((condition, true)),
         ExprKind::If { cond, then, other } => {
             conditions.push((cond, false));
             collect_conditions(then, conditions);
@@ -86,12 +87,13 @@ fn collect_conditions<'p>(value: &'p Expr, conditions: &mut Vec<(&'p Cond, bool)
     }
 }
 
-/// True for a condition with a comparison. A handler may need the value of a field, of a presence
-/// test or of a named condition, although the route makes it constant.
-fn compares(condition: &Cond) -> bool {
+/// True for a condition with a comparison. Other conditions are not reported: a handler may need
+/// the value of a field, of a presence test or of a named condition, although the route makes it
+/// constant.
+fn has_comparison(condition: &Cond) -> bool {
     match &condition.kind {
-        CondKind::Not(inner) => compares(inner),
-        CondKind::And(parts) | CondKind::Or(parts) => parts.iter().any(compares),
+        CondKind::Not(inner) => has_comparison(inner),
+        CondKind::And(parts) | CondKind::Or(parts) => parts.iter().any(has_comparison),
         CondKind::Predicate(test) => test.op.is_some_and(|op| !matches!(op, Op::IsMissing | Op::IsPresent)),
         CondKind::Quantifier { .. } => true,
         _ => false,

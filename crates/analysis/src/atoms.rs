@@ -73,8 +73,8 @@ pub(super) struct Atom {
     /// The id of the atom's predicate among the simplified conditions of the program ([`Normal`]);
     /// `None` for a quantifier.
     pub pred: Option<PredId>,
-    /// The predicate, prepared for tests of many values of its left operand. `None` if the term
-    /// (the operand compared with a constant) is not the left operand.
+    /// The predicate, prepared for tests of many values of its left operand. `None` if the atom has
+    /// no term (an operand compared with a constant), or if the term is not the left operand.
     prepared: Option<PreparedTest>,
     /// Number of steps (units of the work limit) that an evaluation of `cond` takes.
     steps: usize,
@@ -112,9 +112,8 @@ pub(super) struct TermInfo {
 pub(super) struct ResultRange {
     pub low: Option<i64>,
     pub high: Option<i64>,
-    /// The idempotent function, such as `lower`, that the expression calls. The expression's
-    /// results are the texts that the function leaves unchanged. `None` if the expression calls no
-    /// such function.
+    /// The function that the expression calls, if each result of the function stays the same when
+    /// the function is applied to it, as with `lower`. `None` for any other expression.
     pub results_of: Option<Function>,
 }
 
@@ -208,7 +207,7 @@ impl AtomTable {
 
     /// Returns the index of the quantifier's atom (its entry in this table). The first call creates
     /// the atom.
-    pub fn atom_of_each(&mut self, normal: &Normal, id: CondId) -> usize {
+    pub fn atom_of_quantifier(&mut self, normal: &Normal, id: CondId) -> usize {
         if let Some(existing_atom) = self.by_cond.get(&id) {
             return *existing_atom;
         }

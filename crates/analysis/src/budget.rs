@@ -2,17 +2,17 @@
 //! automaton, an element of a list, or a literal of a clause. The count depends on the rules only,
 //! not on the speed of the machine, so an analysis always gives the same result.
 //!
-//! Each statement gets a *share*: a limit on the steps that the analysis of this statement may
-//! take. If the share is exhausted, the statement is reported as not analysed in full.
+//! The steps are divided into *shares*: each part of the analysis, such as the analysis of one
+//! condition, may take only the steps of its own share. If a share for a statement is exhausted,
+//! the statement is reported as not analysed in full.
 
 use rulec_lang::limits::MAX_ANALYSIS_STEPS;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Each statement may take at most a quarter of the remaining steps, so that a large statement
-/// leaves steps for the others. If fewer than four statements are left, they divide the steps
-/// equally.
-const SHARE_OF_STEPS_LEFT: u64 = 4;
+/// A share has at most a quarter of the remaining steps, so that a large statement leaves steps for
+/// the others. If fewer than four shares are left, they divide the steps equally.
+const MAX_SHARE_DIVISOR: u64 = 4;
 
 /// Counts the steps of one analysis against its limits. All clones share the counters.
 #[derive(Clone)]
@@ -23,14 +23,14 @@ struct Counters {
     total: u64,
     /// The number of steps taken so far.
     taken: Cell<u64>,
-    /// The value of `taken` at which the current share (the limit for one statement) ends.
-    end: Cell<u64>,
-    /// The estimated number of statements whose analysis has not begun yet.
-    shares: Cell<u64>,
-    /// Whether some work of the current statement was refused for lack of steps. Later results for
-    /// this statement are then no proofs.
+    /// The value of `taken` at which the current share ends.
+    share_end: Cell<u64>,
+    /// The estimated number of shares that have not begun yet.
+    remaining_shares: Cell<u64>,
+    /// Whether some work within the current share was refused for lack of steps. Later results
+    /// within this share are then no proofs.
     exhausted: Cell<bool>,
-    /// Whether work for any statement was refused for lack of steps.
+    /// Whether work within any share was refused for lack of steps.
     ever_exhausted: Cell<bool>,
 }
 
@@ -41,39 +41,38 @@ impl Default for StepBudget {
 }
 
 impl StepBudget {
-    /// Returns a budget of `total` steps. Until the share of a statement begins, all steps may be
-    /// taken.
+    /// Returns a budget of `total` steps. Until the first share begins, all steps may be taken.
     pub fn new(total: u64) -> StepBudget {
         StepBudget(Rc::new(Counters {
             total,
             taken: Cell::new(0),
-            end: Cell::new(total),
-            shares: Cell::new(u64::MAX),
+            share_end: Cell::new(total),
+            remaining_shares: Cell::new(u64::MAX),
             exhausted: Cell::new(false),
             ever_exhausted: Cell::new(false),
         }))
     }
 
-    /// Sets the estimated number of statements still to analyse. If only a few are left, each share
-    /// (the limit for one statement) gets more of the steps left.
+    /// Sets the estimated number of shares that will still begin. If only a few are left, each
+    /// share gets more of the steps left.
     pub fn expect_shares(&self, shares: usize) {
-        self.0.shares.set(shares as u64);
+        self.0.remaining_shares.set(shares as u64);
     }
 
-    /// Starts the share of the next statement: a limit on the steps of its analysis.
+    /// Starts the next share: a limit on the steps of the next part of the analysis.
     pub fn begin_share(&self) {
         let taken = self.0.taken.get();
-        let shares = self.0.shares.get().clamp(1, SHARE_OF_STEPS_LEFT);
-        self.0.shares.set(self.0.shares.get().saturating_sub(1));
-        self.0.end.set(taken + (self.0.total - taken) / shares);
+        let divisor = self.0.remaining_shares.get().clamp(1, MAX_SHARE_DIVISOR);
+        self.0.remaining_shares.set(self.0.remaining_shares.get().saturating_sub(1));
+        self.0.share_end.set(taken + (self.0.total - taken) / divisor);
         self.0.exhausted.set(false);
     }
 
-    /// Takes steps from the share of the current statement. Returns false if too few are left; the
-    /// caller must then skip the work.
+    /// Takes steps from the current share. Returns false if too few are left; the caller must then
+    /// skip the work.
     pub fn charge(&self, steps: usize) -> bool {
         let taken = self.0.taken.get().saturating_add(steps as u64);
-        if self.0.exhausted.get() || taken > self.0.end.get() {
+        if self.0.exhausted.get() || taken > self.0.share_end.get() {
             self.0.exhausted.set(true);
             self.0.ever_exhausted.set(true);
             return false;
@@ -82,12 +81,12 @@ impl StepBudget {
         true
     }
 
-    /// True if work for the current statement was refused for lack of steps.
+    /// True if work within the current share was refused for lack of steps.
     pub fn is_exhausted(&self) -> bool {
         self.0.exhausted.get()
     }
 
-    /// True if work for any statement so far was refused for lack of steps.
+    /// True if work within any share so far was refused for lack of steps.
     pub fn was_exhausted(&self) -> bool {
         self.0.ever_exhausted.get()
     }

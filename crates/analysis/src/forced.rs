@@ -19,7 +19,7 @@ pub(super) fn forced_literals(
 ) -> Option<Vec<AtomLiteral>> {
     let mut search =
         GoalPropagation { normal, theory, allowed_by_atom: HashMap::new(), visited: HashSet::new() };
-    let mut alternatives = search.follow(goals.to_vec())?;
+    let mut alternatives = search.propagate(goals.to_vec())?;
     while !alternatives.is_empty() {
         let mut open = Vec::new();
         let mut forced = Vec::new();
@@ -34,7 +34,7 @@ pub(super) fn forced_literals(
         if forced.is_empty() && !open.is_empty() {
             return None;
         }
-        alternatives = search.follow(forced)?;
+        alternatives = search.propagate(forced)?;
         alternatives.append(&mut open);
     }
     let mut literals: Vec<AtomLiteral> =
@@ -69,7 +69,7 @@ impl GoalPropagation<'_> {
     /// Adds the literals (required truth values of predicates) that the goals `pending` require.
     /// Returns the goals that leave a choice between several operands, such as an `or` that must be
     /// true. `None` if the goals contradict each other, or if too few steps are left.
-    fn follow(&mut self, mut pending: Vec<SolverGoal>) -> Option<Vec<SolverGoal>> {
+    fn propagate(&mut self, mut pending: Vec<SolverGoal>) -> Option<Vec<SolverGoal>> {
         let mut alternatives = Vec::new();
         while let Some((cond, value)) = pending.pop() {
             if !self.visited.insert((cond, value)) {
@@ -115,7 +115,7 @@ impl GoalPropagation<'_> {
             NCond::Predicate { pred, want } => {
                 (atoms.atom_of_pred(self.normal, *pred), if *want { TRUE } else { FALSE })
             }
-            NCond::Each { .. } => (atoms.atom_of_each(self.normal, cond), TRUE),
+            NCond::Each { .. } => (atoms.atom_of_quantifier(self.normal, cond), TRUE),
             _ => return None,
         };
         Some((atom, if value { truth } else { ANY_TRUTH & !truth }))

@@ -107,10 +107,9 @@ fn find_or_push<T: Clone>(list: &mut Vec<T>, value: &T, is_like: impl Fn(&T) -> 
 struct MergedIds {
     /// The merged ids of the fields, indexed by their ids in the new program.
     slots: Vec<SlotId>,
-    /// The ids of the functions in the joint program, indexed by their ids in the program that is
-    /// added.
+    /// The merged ids of the functions, indexed by their ids in the new program.
     externs: Vec<ExternId>,
-    /// The number to add to a `LetId` of the added program to get its id in the joint program.
+    /// The number to add to a `LetId` of the new program to get its id in the merged program.
     let_offset: u32,
 }
 

@@ -95,7 +95,7 @@ impl AnalysisOptions {
     }
 }
 
-/// The rules to analyse, with functions that decide by them.
+/// The rules to analyse, with functions that decide messages by these rules.
 pub struct AnalysisSubject<'p> {
     /// The typed program.
     pub program: &'p Program,

@@ -1,6 +1,7 @@
 //! Proposes list elements for conditions with `any`, `all` and `count`. If the elements are
 //! records, each field gets the constants that conditions compare it with, and the neighbours of
-//! these constants. The proposed elements are the combinations, with some fields left out.
+//! these constants. The proposed elements are combinations of these values; in some of them, fields
+//! are missing.
 
 use rulec_lang::value::Value;
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Fold, Operand, Part, VarId};
@@ -26,7 +27,7 @@ enum Step {
 #[derive(Default)]
 pub(super) struct ListCandidates {
     /// The paths inside a list element, each with the values to try at that path.
-    places: Vec<(Vec<Step>, Vec<Json>)>,
+    values_by_path: Vec<(Vec<Step>, Vec<Json>)>,
     /// The variables of quantifiers. Each has the path from the element of the outermost list to
     /// the value of the variable.
     vars: Vec<(VarId, Vec<Step>)>,
@@ -52,11 +53,11 @@ impl ListCandidates {
             Part::Cond(Cond { kind: CondKind::Quantifier { list, var, .. }, .. })
             | Part::Expr(Expr { kind: ExprKind::Fold { list, var, .. }, .. }) => {
                 // An inner list is a field of an element. Any other list is the outermost list.
-                let mut place = self.path_of(list).unwrap_or_default();
-                if !place.is_empty() {
-                    place.push(Step::Element);
+                let mut path = self.path_of(list).unwrap_or_default();
+                if !path.is_empty() {
+                    path.push(Step::Element);
                 }
-                self.vars.push((var.id, place));
+                self.vars.push((var.id, path));
             }
             Part::Cond(Cond { kind: CondKind::Predicate(test), .. }) => {
                 self.add_values(&test.left, &test.right);
@@ -82,7 +83,7 @@ impl ListCandidates {
             let counts = (count.max(1)..=MAX_COPIES).take(2);
             self.copies.extend(counts.filter_map(|count| usize::try_from(count).ok()));
         }
-        let Some(place) = self.path_of(operand) else { return };
+        let Some(path) = self.path_of(operand) else { return };
         let values = match constant {
             Json::Array(mut items) => {
                 items.truncate(MAX_VALUES / 2);
@@ -100,11 +101,11 @@ impl ListCandidates {
                 [constant].into_iter().chain(neighbours).chain(other).collect()
             }
         };
-        let index = self.places.iter().position(|(other, _)| *other == place).unwrap_or_else(|| {
-            self.places.push((place, Vec::new()));
-            self.places.len() - 1
+        let index = self.values_by_path.iter().position(|(other, _)| *other == path).unwrap_or_else(|| {
+            self.values_by_path.push((path, Vec::new()));
+            self.values_by_path.len() - 1
         });
-        let known = &mut self.places[index].1;
+        let known = &mut self.values_by_path[index].1;
         for value in values {
             if !known.contains(&value) && known.len() < MAX_VALUES {
                 known.push(value);
@@ -117,12 +118,12 @@ impl ListCandidates {
     fn path_of(&self, operand: &Expr) -> Option<Vec<Step>> {
         match &operand.kind {
             ExprKind::Var(id) => {
-                self.vars.iter().rev().find(|(var, _)| var == id).map(|(_, place)| place.clone())
+                self.vars.iter().rev().find(|(var, _)| var == id).map(|(_, path)| path.clone())
             }
             ExprKind::Field(base, name) => {
-                let mut place = self.path_of(base)?;
-                place.push(Step::Field(name.clone()));
-                Some(place)
+                let mut path = self.path_of(base)?;
+                path.push(Step::Field(name.clone()));
+                Some(path)
             }
             ExprKind::Read(inner, _) => self.path_of(inner),
             _ => None,
@@ -133,12 +134,12 @@ impl ListCandidates {
     /// Combinations that leave a path without a value come last.
     pub fn elements(&self) -> Vec<Json> {
         let mut elements = vec![Json::Null];
-        for (place, values) in &self.places {
+        for (path, values) in &self.values_by_path {
             let extended = values.iter().map(Some).chain([None]).flat_map(|value| {
                 elements.iter().map(move |element| {
                     let mut element = element.clone();
                     if let Some(value) = value {
-                        write_at(&mut element, place, value);
+                        write_at(&mut element, path, value);
                     }
                     element
                 })
@@ -156,8 +157,8 @@ impl ListCandidates {
 }
 
 /// Writes a value at a path inside a list element.
-fn write_at(element: &mut Json, place: &[Step], value: &Json) {
-    match place.split_first() {
+fn write_at(element: &mut Json, path: &[Step], value: &Json) {
+    match path.split_first() {
         None => *element = value.clone(),
         Some((Step::Element, rest)) => {
             if !element.is_array() {

@@ -51,7 +51,7 @@ pub(super) fn find_nearest_message(
     let mut smallest = true;
     for _ in 0..MAX_QUERIES {
         let Some(free) = smallest_hitting_set(solver, &cores) else { return NearestResult::Unknown };
-        let (answer, core) = solver.solve_near(&goals, &BaseMessage { message: base, free: &free });
+        let (answer, core) = solver.solve_near(&goals, &BaseMessage { message: base, free_paths: &free });
         match answer {
             SolverAnswer::Never(_) if core.is_empty() => return NearestResult::Never,
             SolverAnswer::Never(_) => cores.push(core),

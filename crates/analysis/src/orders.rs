@@ -26,7 +26,7 @@ struct Comparison<'t> {
 impl Comparison<'_> {
     /// Orders two upper bounds, so that the bound with fewer allowed numbers comes first. `n < 3`
     /// comes just before `n <= 3`.
-    fn order(&self, other: &Comparison<'_>) -> Ordering {
+    fn compare_upper_bounds(&self, other: &Comparison<'_>) -> Ordering {
         let rank = |comparison: &Comparison<'_>| u8::from(comparison.op == Op::Le);
         let numbers = compare(self.number, other.number).unwrap_or(Ordering::Equal);
         numbers.then(rank(self).cmp(&rank(other)))
@@ -63,7 +63,7 @@ pub(super) fn order_conflicts(
     for comparisons in by_term.into_values().filter(|comparisons| comparisons.len() >= MIN_COMPARISONS) {
         let (equal, mut bounds): (Vec<_>, Vec<_>) =
             comparisons.into_iter().partition(|comparison| comparison.op == Op::Eq);
-        bounds.sort_by(Comparison::order);
+        bounds.sort_by(Comparison::compare_upper_bounds);
         let literal = |atom, allowed| AtomLiteral { atom, allowed };
         for pair in bounds.windows(2) {
             let [low, high] = [pair[0].atom, pair[1].atom];

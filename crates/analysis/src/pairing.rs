@@ -15,9 +15,9 @@ pub(super) struct StatementPairs {
     pub old_of_new: Vec<Option<usize>>,
     /// Whether the new statement and its old counterpart have equal meanings.
     pub same_meaning: Vec<bool>,
-    /// Whether the position of the new statement relative to other statements is unchanged. True
-    /// for a largest set of statements with unchanged meaning that has the same order in both
-    /// versions.
+    /// Whether the position of the new statement relative to other statements is unchanged. The
+    /// value is true for the members of a longest sequence of statements that have equal meanings
+    /// and the same order in both versions.
     pub kept_order: Vec<bool>,
 }
 

@@ -99,7 +99,7 @@ impl<'p> Past<'p> {
     /// lengths of their history windows. One of the two operands is then redundant.
     fn report_windows(&self, report: &mut AnalysisReport<'_>, operands: &'p [Cond], is_and: bool) {
         let windows: Vec<WindowQuantifier<'_>> =
-            operands.iter().filter_map(|part| self.windowed(part)).collect();
+            operands.iter().filter_map(|part| self.window_quantifier(part)).collect();
         for (index, one) in windows.iter().enumerate() {
             for other in &windows[..index] {
                 let is_alike = one.all == other.all
@@ -131,8 +131,8 @@ impl<'p> Past<'p> {
     }
 
     /// Returns the parts of a condition that is a quantifier over `history within D`, where `D` is
-    /// constant. `None` for other conditions.
-    fn windowed(&self, cond: &'p Cond) -> Option<WindowQuantifier<'p>> {
+    /// constant. `None` for any other condition.
+    fn window_quantifier(&self, cond: &'p Cond) -> Option<WindowQuantifier<'p>> {
         let CondKind::Quantifier { all, list, var, body } = &cond.kind else { return None };
         let ExprKind::Window { list, bound: WindowBound::Since, operand } = &list.kind else { return None };
         let ExprKind::Op(Op::Sub, _, Some(length)) = &operand.kind else { return None };
@@ -186,9 +186,10 @@ impl<'p> Past<'p> {
         ["target", "chosen"].into_iter().find(|known| is_decision && **name == **known)
     }
 
-    /// Reports a comparison whether a sum over the history is large, if no rule reads the summed
+    /// Reports a comparison that requires a large sum over the history, if no rule reads the summed
     /// field of the current message. A single message can then exceed the limit, because its own
-    /// value is not included. A sum over messages that the rule does not decide is not reported.
+    /// value is not included. Nothing is reported if the sum may leave out messages that are like
+    /// the current message.
     fn report_budget(&self, report: &mut AnalysisReport<'_>, rule: &Rule, test: &Predicate) {
         let sum = match (test.op, &test.right) {
             (Some(Op::Gt | Op::Ge), _) => &test.left,
@@ -212,9 +213,9 @@ impl<'p> Past<'p> {
         report.add_finding(Diagnostic::new(Code::BudgetWithoutMessage, sum.span, message).help(help), None);
     }
 
-    /// True if the current message may satisfy `part`, a condition on an element of the history.
-    /// False if `part` requires a constant value of a field, and `condition` does not require the
-    /// same value of the current message.
+    /// Estimates whether `part`, a condition on an element of the history, selects messages that
+    /// are like the current message. False if `part` requires a constant value of a field, and
+    /// `condition` does not require the same value of the current message.
     fn may_select_current(&self, part: &Cond, element: VarId, condition: &Cond) -> bool {
         let mut path = Vec::new();
         let Some((field, wanted)) = required_value(part) else { return true };

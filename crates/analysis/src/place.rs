@@ -130,13 +130,13 @@ pub(super) struct MessageBuilder {
     required: Json,
     /// The number of values in the JSON tree `required`, including nested values. It is charged as
     /// steps each time the required fields are added to a message.
-    size: usize,
+    required_size: usize,
 }
 
 impl MessageBuilder {
     pub fn new(program: &Program) -> MessageBuilder {
         let required = program.input.as_ref().map_or_else(|| json!({}), sample_record);
-        MessageBuilder { size: count_values(&required), required }
+        MessageBuilder { required_size: count_values(&required), required }
     }
 
     /// Writes values into a message. Each value comes with the index of its path (a sequence of
@@ -160,7 +160,7 @@ impl MessageBuilder {
     /// Adds the missing required fields to a message. If the added fields would violate a literal
     /// (a required truth value), returns the message without them.
     pub fn complete_required(&self, atoms: &AtomTable, message: Json, literals: &[AtomLiteral]) -> Json {
-        if !atoms.budget.charge(self.size) {
+        if !atoms.budget.charge(self.required_size) {
             return message;
         }
         let mut completed = message.clone();

@@ -36,8 +36,9 @@ pub(super) struct PreparedTest {
     /// Whether the constant is a list of at least [`MIN_PREPARED_ELEMENTS`] elements.
     is_long: bool,
     lookup: OnceCell<Option<Lookup>>,
-    /// Number of steps that one linear search of the constant takes.
-    steps: usize,
+    /// Number of steps that one linear search of the constant takes, for each 16 bytes or each list
+    /// element of the left operand.
+    linear_search_steps: usize,
     /// Additional steps of the first evaluation, such as compiling regular expressions.
     first_steps: Cell<usize>,
 }
@@ -58,7 +59,7 @@ struct Members {
     texts: HashSet<Box<str>>,
     ints: HashSet<i64>,
     /// Indexes of the elements that are neither texts nor ints.
-    others: Vec<usize>,
+    other_indexes: Vec<usize>,
 }
 
 /// A search for many keywords in one text, by the position that the operator requires.
@@ -104,7 +105,7 @@ impl PreparedTest {
             limits,
             is_long,
             lookup: OnceCell::new(),
-            steps,
+            linear_search_steps: steps,
             first_steps,
         }
     }
@@ -130,7 +131,7 @@ impl PreparedTest {
             }) => size + lengths.len().min(size * 16) / 2,
             Some(Lookup::RequiredTexts(texts)) => size + texts.len(),
             Some(_) => size,
-            None => self.steps.saturating_mul(size),
+            None => self.linear_search_steps.saturating_mul(size),
         };
         own.saturating_add(self.first_steps.take())
     }
@@ -163,7 +164,7 @@ impl Lookup {
                 match element {
                     Value::Str(text) => drop(members.texts.insert(prepared(text))),
                     Value::Int(int) => drop(members.ints.insert(int)),
-                    _ => members.others.push(index),
+                    _ => members.other_indexes.push(index),
                 }
             }
             return Some(Lookup::Members(members));
@@ -228,7 +229,7 @@ impl Members {
     /// Returns whether a value is in the list; `None` if a linear search must decide.
     fn find(&self, wanted: Value<'_>, list: Value<'_>, mode: TextMode) -> Option<Tri> {
         let others = || {
-            let mut elements = self.others.iter().map(|index| list.index(Value::Int(*index as i64)));
+            let mut elements = self.other_indexes.iter().map(|index| list.index(Value::Int(*index as i64)));
             elements.any(|element| is_identical(element, wanted))
         };
         let is_there = match wanted {

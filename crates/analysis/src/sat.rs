@@ -42,9 +42,8 @@ pub(super) struct SatQuery {
     /// For each atom (predicate or quantifier), the SAT literals "the atom is true" and "the atom
     /// is false".
     atoms: BTreeMap<usize, (Lit, Lit)>,
-    /// For each SAT variable in `atoms`, the atom (predicate or quantifier) that the variable
-    /// belongs to.
-    owners: HashMap<u32, usize>,
+    /// The atom (predicate or quantifier) of each SAT variable that `atoms` uses.
+    atom_by_variable: HashMap<u32, usize>,
     /// SAT literal that every query assumes to be true. A proposal for which no message was found,
     /// without a proof that none exists, is excluded only under this assumption. A result that
     /// depends on this literal is therefore not a proof.
@@ -55,8 +54,8 @@ impl SatQuery {
     pub fn new(budget: StepBudget) -> SatQuery {
         let mut solver = batsat::Solver::new(SolverOpts::default(), SatBudget(budget.clone()));
         let certain = Lit::new(solver.new_var_default(), true);
-        let (conds, atoms, owners) = (HashMap::new(), BTreeMap::new(), HashMap::new());
-        SatQuery { solver, budget, conds, atoms, owners, certain }
+        let (conds, atoms, atom_by_variable) = (HashMap::new(), BTreeMap::new(), HashMap::new());
+        SatQuery { solver, budget, conds, atoms, atom_by_variable, certain }
     }
 
     /// Runs the SAT solver under assumptions. The result is neither true nor false if too few steps
@@ -102,7 +101,7 @@ impl SatQuery {
                 if *want { holds } else { fails }
             }
             NCond::Each { .. } => {
-                let atom = theory.values.atoms.atom_of_each(normal, cond);
+                let atom = theory.values.atoms.atom_of_quantifier(normal, cond);
                 self.literals_of_atom(atom).0
             }
             NCond::Not(inner) => !self.literal_of(normal, theory, *inner),
@@ -130,7 +129,7 @@ impl SatQuery {
         let (holds, fails) = (self.fresh_literal(), self.fresh_literal());
         self.add_clause([!holds, !fails]);
         self.atoms.insert(atom, (holds, fails));
-        self.owners.extend([holds, fails].map(|lit| (lit.var().idx(), atom)));
+        self.atom_by_variable.extend([holds, fails].map(|lit| (lit.var().idx(), atom)));
         (holds, fails)
     }
 
@@ -319,7 +318,7 @@ impl SatQuery {
     /// is "the atom is true", and false if it is "the atom is false". `None` for a condition with
     /// operands, such as `and`, or if the query does not contain the condition.
     fn atom_polarity(&self, normal: &Normal, cond: CondId) -> Option<(usize, bool)> {
-        let atom = self.owners.get(&self.conds.get(&cond)?.var().idx())?;
+        let atom = self.atom_by_variable.get(&self.conds.get(&cond)?.var().idx())?;
         Some((*atom, !matches!(normal.cond(cond), NCond::Predicate { want: false, .. })))
     }
 }

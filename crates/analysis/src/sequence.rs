@@ -166,7 +166,7 @@ impl SequenceBuilder<'_, '_> {
 
 /// Returns the tables that can be an entry point: the routes outside any table, choices, routers,
 /// flows, and tables without an incoming `goto`.
-fn entries(program: &Program) -> Vec<TableId> {
+fn entry_points(program: &Program) -> Vec<TableId> {
     let targets = super::unused::goto_targets(program);
     let is_entry = |id: &TableId| {
         let table = &program.tables[id.index()];
@@ -197,14 +197,14 @@ pub(super) fn entry_tables(old: &Program, new: &Program) -> Vec<ComparedTable> {
     let (old_names, new_names) = (by_name(old), by_name(new));
     let mut compared: Vec<ComparedTable> = Vec::new();
     let mut listed: HashSet<(&str, TableKind)> = HashSet::new();
-    for id in entries(new) {
+    for id in entry_points(new) {
         let table = &new.tables[id.index()];
         let old_id = old_names.get(&*table.name).copied();
         let old_id = old_id.filter(|id| old.tables[id.index()].kind == table.kind);
         listed.insert((&*table.name, table.kind));
         compared.push((table.name.to_string(), table.kind, (old_id, Some(id))));
     }
-    for id in entries(old) {
+    for id in entry_points(old) {
         let table = &old.tables[id.index()];
         if listed.insert((&*table.name, table.kind)) {
             let new_id = new_names.get(&*table.name).copied();

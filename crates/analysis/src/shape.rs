@@ -54,7 +54,7 @@ pub(super) enum TextDependence {
     /// The truth depends only on the IP address that the text denotes, or on whether it denotes
     /// one.
     Address,
-    /// The truth depends on the text in a way that is not described here.
+    /// The truth depends on the text in a way that this type cannot describe.
     Opaque,
 }
 
@@ -83,8 +83,8 @@ pub(super) struct ElementSet {
 
 /// Maximum length of a keyword that is compiled to an automaton, in bytes.
 const MAX_KEYWORD_BYTES: usize = 2_000;
-/// Maximum number of keywords of one predicate that is compiled to automata. The analysis does not
-/// look into a predicate with more keywords.
+/// Maximum number of keywords of one predicate that is compiled to automata. A predicate with more
+/// keywords is not compiled.
 const MAX_KEYWORDS: usize = 3_000;
 /// Maximum number of IP networks of one predicate whose first and last addresses are tried.
 const MAX_NETWORKS: usize = 64;
@@ -158,7 +158,8 @@ pub(super) fn shape_of_elements(values: Vec<Json>, mode: TestMode, excludes: boo
     PredicateShape { elements: Some(elements), ..PredicateShape::default() }
 }
 
-/// Converts a constant to the form that it has in a message; `None` if no message can contain it.
+/// Converts a constant to the JSON value that it has in a message; `None` if no message can contain
+/// it.
 fn constant_to_json(constant: &Const) -> Option<Json> {
     match constant {
         Const::Json(json) => Some((**json).clone()),
@@ -233,8 +234,8 @@ fn text_dependence<'k>(
 }
 
 impl MatchedTexts {
-    /// True if this property holds: if the predicate `other` accepts a keyword of `self`, it
-    /// accepts each text that contains the keyword as `self` requires. The caller then evaluates
+    /// True if the following is certain: if the predicate `other` accepts a keyword of `self`, it
+    /// also accepts each text in which `self` finds this keyword. The caller can then evaluate
     /// `other` on the keywords alone.
     pub fn implies_found_keywords_of(&self, other: &MatchedTexts) -> bool {
         let (Some(Search::Literal(anchor)), Some(Search::Literal(other_anchor))) =

@@ -1,8 +1,8 @@
-//! Searches for messages for which given conditions are true or false together. A SAT solver
-//! proposes truth values for predicates. The module `theory` finds a message with these truth
-//! values, or returns predicates that exclude each other. The SAT solver then never proposes these
-//! truth values together again. If `theory` cannot decide, the proposal is excluded under an
-//! assumption. A result that depends on the assumption is not a proof.
+//! Searches for messages that make some given conditions true and other given conditions not true.
+//! A SAT solver proposes truth values for predicates. The module `theory` finds a message with
+//! these truth values, or returns predicates that exclude each other. The SAT solver then never
+//! proposes these truth values together again. If `theory` cannot decide, the proposal is excluded
+//! under an assumption. A result that depends on the assumption is not a proof.
 
 use super::atoms::AtomLiteral;
 use super::budget::StepBudget;

@@ -23,7 +23,7 @@ const MAX_SEARCH_STEPS: usize = 300_000;
 const BYTES_PER_STEP: usize = 4;
 /// Steps that are charged for preparing an automaton for a search.
 const STEPS_PER_AUTOMATON: usize = 50;
-/// The greatest memory of the states of one automaton, in bytes.
+/// Maximum memory of the states of one automaton, in bytes.
 const MAX_AUTOMATON_BYTES: usize = 16 << 20;
 /// Maximum memory of the expression from which the states of one automaton are built, in bytes.
 const MAX_NFA_BYTES: usize = 8 << 20;
@@ -384,7 +384,7 @@ impl<'a> ProductSearch<'a> {
 mod tests {
     use super::*;
 
-    /// Regression: states that an automaton evicted were used again, which panicked.
+    /// Regression test: states that an automaton evicted were used again, which panicked.
     #[test]
     fn an_automaton_that_outgrows_its_memory_is_unknown() {
         let large = parse_language(r"(?s:.*)a(?s:.{14})(?s:.*)").expect("it parses");

@@ -25,14 +25,14 @@ pub(super) struct LiteralConflict {
 /// A message of which only some fields may change during the search.
 pub(super) struct BaseMessage<'m> {
     pub message: &'m Json,
-    /// The fields that may change, as indexes of paths. A path that contains such a path, or that
-    /// is inside it, may change too.
-    pub free: &'m [usize],
+    /// The fields that may change, as indexes of paths in the [`AtomTable`]. A path that contains
+    /// such a path, or that is inside it, may change too.
+    pub free_paths: &'m [usize],
 }
 
 impl BaseMessage<'_> {
     pub fn is_free(&self, atoms: &AtomTable, path: usize) -> bool {
-        self.free.iter().any(|free| atoms.paths_overlap(*free, path))
+        self.free_paths.iter().any(|free| atoms.paths_overlap(*free, path))
     }
 }
 
@@ -199,7 +199,7 @@ impl MessageTheory {
                 choices.push(PathChoices {
                     path,
                     values: vec![unchanged.cloned().unwrap_or_default()],
-                    index: 0,
+                    current_index: 0,
                 });
                 continue;
             }
@@ -211,7 +211,7 @@ impl MessageTheory {
                 let proven = self.has_finite_texts(&path_literals);
                 return Err(LiteralConflict { literals: path_literals, proven });
             }
-            choices.push(PathChoices { path, values: valid_values, index: 0 });
+            choices.push(PathChoices { path, values: valid_values, current_index: 0 });
         }
         Ok(choices)
     }
@@ -354,18 +354,18 @@ impl MessageTheory {
 struct PathChoices {
     path: usize,
     values: Vec<Json>,
-    index: usize,
+    current_index: usize,
 }
 
 impl PathChoices {
     fn current(&self) -> &Json {
-        &self.values[self.index]
+        &self.values[self.current_index]
     }
 
     /// Advances to the next candidate value. Returns false if the index wraps around to the first
     /// value.
     fn advance(&mut self) -> bool {
-        self.index = (self.index + 1) % self.values.len();
-        self.index != 0
+        self.current_index = (self.current_index + 1) % self.values.len();
+        self.current_index != 0
     }
 }

@@ -17,7 +17,7 @@ use rulec_sema::hir::{RuleId, TableId};
 use rulec_sema::normal::NCond;
 use serde_json::Value as Json;
 
-/// The greatest number of pairs of routes that are compared if `strict_ties` is set.
+/// Maximum number of pairs of routes that are compared if `strict_ties` is set.
 const MAX_COMPARED_PAIRS: usize = 20_000;
 
 /// Reports routes of equal priority where one condition implies the other, so that only their order

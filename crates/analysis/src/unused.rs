@@ -73,7 +73,7 @@ pub(super) fn report_unused_definitions(report: &mut AnalysisReport<'_>) {
     report_same_names(report);
 }
 
-/// The greatest number of names that one finding lists.
+/// Maximum number of names that one finding lists.
 const MAX_LISTED_NAMES: usize = 5;
 
 /// Reports unused `input` fields and imports, which the checker collected. One finding lists all

@@ -461,9 +461,9 @@ impl ValueSearch {
     }
 }
 
-/// Returns numbers near a float with many digits, sorted by their number of digits. One that also
-/// satisfies the literals is easier to read in an example message. Returns nothing for any other
-/// value.
+/// Returns numbers near a float with many digits, sorted by their number of digits. A number that
+/// also satisfies the literals is easier to read in an example message. Returns nothing for any
+/// other value.
 fn nearby_round_numbers(value: &Json) -> Vec<Json> {
     const MAX_LENGTH: usize = 8;
     const MAX_DIGITS: i32 = 12;

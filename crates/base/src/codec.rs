@@ -84,7 +84,7 @@ pub struct LazyValues {
 
 impl LazyValues {
     /// Decodes the part (a value that is decoded on demand) at the byte range `range`. Returns an
-    /// error if bytes of the part remain.
+    /// error if its bytes are invalid, or if bytes remain after the value.
     pub fn decode_part<T: Codec>(&self, range: &Range<u32>) -> Result<T, DecodeError> {
         let mut reader = Reader { texts: None, ..Reader::new(self.bytes(range), self.counts) };
         let part = T::read(&mut reader)?;

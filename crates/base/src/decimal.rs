@@ -201,7 +201,7 @@ impl Decimal {
     /// Returns the smallest integer that is not below the number.
     #[must_use]
     pub fn ceil(self) -> Decimal {
-        // The library may return a zero with a sign.
+        // `rust_decimal` may return a zero with a sign.
         self.negated().floor().negated()
     }
 

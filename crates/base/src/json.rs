@@ -127,15 +127,15 @@ pub fn parse_object_bytes_exact(bytes: &[u8], paths: &DecimalPaths) -> Result<Ma
 struct ParseState<'t> {
     text: &'t str,
     /// How many JSON numbers were read so far in the text.
-    numbers: usize,
+    number_count: usize,
     /// How far the source text has been searched for numbers: the number of searched bytes, and the
     /// number of numbers in these bytes. The digits of a number are looked up there if a float
     /// would round it.
     searched: (usize, usize),
     /// Number of object keys read so far, over the whole text.
-    keys: usize,
+    key_count: usize,
     /// How many non-empty objects were read so far in the JSON text, for comparison with the limit.
-    objects: usize,
+    object_count: usize,
     /// The reason why this reader stopped the parse. `None` if the parse succeeded, or if
     /// `serde_json` stopped it.
     refusal: Option<Refusal>,
@@ -152,7 +152,7 @@ impl<'t> ParseState<'t> {
         let bytes = self.text.as_bytes();
         let (mut offset, mut found) = self.searched;
         let (mut in_string, mut number) = (false, "");
-        while let Some(&byte) = bytes.get(offset).filter(|_| found < self.numbers) {
+        while let Some(&byte) = bytes.get(offset).filter(|_| found < self.number_count) {
             let start = offset;
             offset += 1;
             match byte {
@@ -220,17 +220,17 @@ impl<'de> Visitor<'de> for ValueSeed<'_, '_, '_> {
     }
 
     fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        self.state.numbers += 1;
+        self.state.number_count += 1;
         Ok(value.into())
     }
 
     fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        self.state.numbers += 1;
+        self.state.number_count += 1;
         Ok(value.into())
     }
 
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
-        self.state.numbers += 1;
+        self.state.number_count += 1;
         let is_negative_zero = value == 0.0 && value.is_sign_negative();
         let keeps_digits = self.paths.is_some_and(DecimalPaths::has_number);
         if is_negative_zero || keeps_digits {
@@ -277,17 +277,18 @@ impl<'de> Visitor<'de> for ValueSeed<'_, '_, '_> {
         let depth = self.enter_nesting()?;
         let mut map = Map::new();
         while let Some(key) = access.next_key::<String>()? {
-            self.state.keys += 1;
+            self.state.key_count += 1;
             if map.is_empty() {
-                self.state.objects += 1;
-                if self.state.objects > MAX_OBJECTS {
-                    let nth = self.state.keys;
+                self.state.object_count += 1;
+                if self.state.object_count > MAX_OBJECTS {
+                    let nth = self.state.key_count;
                     return Err(self.set_refusal(Refusal::Objects { nth }));
                 }
             }
             match map.entry(key) {
                 Entry::Occupied(entry) => {
-                    let refusal = Refusal::DuplicateKey { key: entry.key().clone(), nth: self.state.keys };
+                    let refusal =
+                        Refusal::DuplicateKey { key: entry.key().clone(), nth: self.state.key_count };
                     return Err(self.set_refusal(refusal));
                 }
                 Entry::Vacant(entry) => {

@@ -26,15 +26,15 @@ pub struct SourceFile {
     origin: OnceLock<Origin>,
 }
 
-/// The document from which a file was generated, such as a JSON document that was imported.
-/// Explanations refer to the document, because its author has not seen the file.
+/// The document from which a source file was generated, such as a JSON document that was imported.
+/// Explanations refer to the document, because its author has not seen the generated file.
 #[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct Origin {
     /// The name of the document.
     pub name: String,
-    /// For each part of the file, the number of its first line, and the position in the document
-    /// from which the part was generated. In increasing order of lines.
+    /// The parts of the generated file, such as statements, in order. Each has the number of its
+    /// first line, and the position in the document from which the part was generated.
     pub parts: Vec<(usize, Position)>,
 }
 
@@ -152,8 +152,8 @@ impl SourceMap {
         self.file(span.file).position(span.start)
     }
 
-    /// Returns the file and the position where a span starts. If the file was generated from a
-    /// document, returns the document and the position there.
+    /// Returns the name of the file and the position where a span starts. If the file was generated
+    /// from a document, returns the name of the document and the position there.
     #[doc(hidden)]
     pub fn place(&self, span: Span) -> (&str, Position) {
         let file = self.file(span.file);

@@ -39,8 +39,8 @@ pub struct Statement {
 pub struct Allow {
     /// The warning that the comment suppresses. `None` if the code is unknown or is not a warning.
     pub code: Option<Code>,
-    /// The first code of a warning anywhere in the comment. If it does not follow `allow`, a
-    /// diagnostic says where it belongs.
+    /// The first warning code anywhere in the comment. If it does not directly follow the word
+    /// `allow`, a diagnostic reports where to write it.
     pub later_code: Option<Code>,
     /// The span of the whole `allow` comment.
     pub span: Span,
@@ -218,9 +218,9 @@ pub struct RouterCase {
     /// The condition after `when`. `None` for the `otherwise` case.
     pub condition: Option<Expr>,
     pub locals: Locals,
-    /// The nodes that run next. `next` means all next nodes that the workflow declares for the
-    /// node, and `next[0]` the first of them. Node names, node ids, and fields of the output that
-    /// contain node names are also allowed.
+    /// The nodes that run next. `next` means all nodes that the workflow declares as the next nodes
+    /// of the current one, and `next[0]` the first of them. Node names, node ids, and fields of the
+    /// output that contain node names are also allowed.
     pub destinations: Vec<Expr>,
     pub loopback: Option<Span>,
     pub span: Span,
@@ -425,7 +425,7 @@ pub enum ExprKind {
     },
     /// A block of conditions: `all { c; c }`, `any { c; c }` or `none { c; c }`.
     Block(BlockKind, Vec<Expr>),
-    /// The recorded messages that bounds select: `history within 1h`.
+    /// A selection of the recorded messages: `history within 1h`.
     HistoryPart(Box<HistoryPart>),
     /// A quantifier over a list, such as `any x in L: C` or `sum E for x in L: C`.
     Quantifier {

@@ -163,7 +163,7 @@ pub fn load(threads: Threads, loader: &dyn Loader, path: &str) -> Loaded {
                     "a path has no pattern: name the folder, or write the pattern without quotes, so that the \
                     shell expands it"
                 )),
-                false => match paths::near_file(loader, path).filter(|_| error == LoadError::NotFound) {
+                false => match paths::similar_file(loader, path).filter(|_| error == LoadError::NotFound) {
                     Some(near) => diagnostic.help(message!("did you mean `{near}`?")),
                     None => error.add_remedy(diagnostic),
                 },

@@ -158,7 +158,8 @@ struct FileParser<'a> {
     codes: &'a str,
     ahead: ParsedAhead,
     parsed: Parsed,
-    /// The names that the file declares. Only the help of some errors needs them.
+    /// The names that the file declares, collected on first use. Only the help texts of some errors
+    /// need them.
     declared: OnceCell<DeclaredNames>,
 }
 

@@ -28,8 +28,8 @@ pub enum Severity {
 
 macro_rules! define_codes {
     ($($name:ident = $code:literal, $title:literal;)*) => {
-        /// A stable diagnostic code. The variant is named after its meaning; [`Code::as_str`] is
-        /// the form that users see.
+        /// A stable diagnostic code. The variant is named after its meaning; [`Code::as_str`]
+        /// returns the code that users see.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[allow(missing_docs, reason = "the title beside each row says what it means")]
         pub enum Code { $($name,)* }

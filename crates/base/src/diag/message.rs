@@ -19,7 +19,8 @@ use std::time::Duration;
 #[derive(Clone)]
 pub struct Message(MessageForm);
 
-/// The two forms of a message. The type is small, because many error types contain messages.
+/// The two representations of a message. The type is small, because many error types contain
+/// messages.
 #[derive(Clone)]
 enum MessageForm {
     /// A message without placeholders or braces. The template is also the English text.
@@ -82,7 +83,7 @@ fn push_fn_for(language: Language) -> fn(&mut String, &str) {
 
 /// A value that can fill an argument placeholder of a message.
 pub trait Argument {
-    /// Converts this value to the form in which a message stores the values of its placeholders.
+    /// Converts this value to the type in which a message stores the values of its placeholders.
     fn to_arg(&self) -> Arg;
 }
 

@@ -160,10 +160,10 @@ impl miette::Diagnostic for MietteReport<'_> {
 }
 
 impl SourceCode for MietteReport<'_> {
-    /// Returns the window that contains the span, with the number of its first line. miette
-    /// requests zero `lines_before` for the heading of the report; the line and column are then the
-    /// label's. If the span extends over two windows, returns an error, and miette draws the labels
-    /// of the windows separately.
+    /// Returns the window that contains the span, with the number of its first line. For the
+    /// heading of the report, miette requests zero `lines_before`; the result then has the line and
+    /// column of the label. If the span extends over two windows, returns an error, and miette
+    /// draws the labels of the windows separately.
     fn read_span<'a>(
         &'a self,
         span: &SourceSpan,
@@ -176,7 +176,8 @@ impl SourceCode for MietteReport<'_> {
         let window = self.windows.iter().find(contains_span).ok_or(MietteError::OutOfBounds)?;
         // Without context lines, miette queries the position that it shows in the heading.
         let label = self.labels.iter().position(|label| lines_before == 0 && label.inner() == span);
-        let position = label.map_or(Position { line: window.line, column: 1 }, |label| self.positions[label]);
+        let position =
+            label.map_or(Position { line: window.first_line, column: 1 }, |label| self.positions[label]);
         Ok(Box::new(MietteSpanContents::new_named(
             window.name.clone(),
             window.text.as_bytes(),
@@ -195,7 +196,7 @@ struct SourceWindow {
     name: String,
     span: Span,
     /// Number in its file of the first line of the window (the shown lines), from 1.
-    line: usize,
+    first_line: usize,
     /// Byte offset at which this window starts in the concatenation of all windows of the report.
     start: usize,
     /// The text of the window (the shown lines) as it is drawn: control characters are replaced.
@@ -205,8 +206,8 @@ struct SourceWindow {
 
 impl SourceWindow {
     fn new(name: String, file: &SourceFile, span: Span, start: usize) -> Self {
-        let line = file.position(span.start).line;
-        let mut window = SourceWindow { name, span, line, start, text: String::new() };
+        let first_line = file.position(span.start).line;
+        let mut window = SourceWindow { name, span, first_line, start, text: String::new() };
         window.text = window.text_until(file, span.end);
         let rest = file.text.get(span.end as usize..).unwrap_or_default();
         let at_line_end = rest.is_empty() || rest.starts_with(['\r', '\n']);

@@ -145,7 +145,7 @@ impl JsonError {
         &self.path
     }
 
-    /// Returns the error with `key` as the first step of its path. Used if the JSON text is the
+    /// Returns the error with `key` as the first step of its path. Used if the JSON text was the
     /// value of the field `key` of a message.
     #[must_use]
     pub fn with_keys_added(self, key: &str) -> JsonError {

@@ -29,8 +29,8 @@ pub(super) fn describe_syntax_error(text: &str, offset: usize, original: &str) -
     (message, help)
 }
 
-/// Describes an error by the character at which `serde_json` stopped, which is often a habit from
-/// another language. `word` is the word that begins with it. `None` for other characters.
+/// Describes an error by the character at which `serde_json` stopped. Such a character is often
+/// syntax of another language. `word` is the word that begins with it. `None` for other characters.
 fn describe_wrong_character(
     original: &str,
     next_char: Option<char>,

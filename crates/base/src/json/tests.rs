@@ -34,8 +34,8 @@ fn reads() {
     }
 }
 
-/// `-0` is read as an integer and `-0.0` as a float. Strings with zeros before them make no
-/// difference.
+/// `-0` is read as an integer and `-0.0` as a float. Zeros inside earlier strings of the text make
+/// no difference.
 #[test]
 fn negative_zeros_keep_their_spelling() {
     for (text, expected) in [
@@ -100,7 +100,8 @@ fn refuses_with_a_place_and_a_remedy() {
     }
 }
 
-/// Builds a text with `depth` repetitions of a nesting.
+/// Returns JSON text: `open` repeated `depth` times, the number 1, and `close` repeated `depth`
+/// times.
 fn nest_json(depth: usize, open: &str, close: &str) -> String {
     format!("{}1{}", open.repeat(depth), close.repeat(depth))
 }
@@ -215,8 +216,8 @@ fn long_keys_are_cut_in_messages() {
     assert_eq!(error.offset(), 2 * key.len() + 10);
 }
 
-/// Cause: `serde_json` reads 127 levels by default, so a recorded message of 128 levels and a deep
-/// explanation could not be read again.
+/// Regression test: `serde_json` reads 127 levels by default, so a recorded message of 128 levels
+/// and a deep explanation could not be read again.
 #[test]
 fn deep_values_are_read_and_deeper_ones_refused() {
     let read = |depth: usize| parse_deep(&nest_json(depth, "[", "]"), 640).is_ok();

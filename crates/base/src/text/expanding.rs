@@ -17,15 +17,16 @@ const EXPANDING_BLOCKS: [std::ops::RangeInclusive<char>; 3] =
 const MIN_EXPANSION_CHARS: usize = 4;
 
 /// A character that NFKC replaces by several characters, at least [`MIN_EXPANSION_CHARS`]. Their
-/// text, the expansion, is divided into `head` and the end. Each array has two forms of a text,
+/// text, the expansion, is divided into `head` and the end. Each array has two versions of a text,
 /// both in NFKC. Entry 0 keeps upper and lower case, for comparisons that respect case; entry 1 is
 /// case-folded.
 pub(super) struct ExpandingChar {
     character: char,
     /// The start of the expansion, which is followed by `end`.
     pub head: [String; 2],
-    /// The end of the expansion, as it must be normalized together with the text that follows. It
-    /// begins at the last character that does not compose with preceding characters.
+    /// The end of the expansion. It is normalized together with the text that follows, because both
+    /// may compose. It begins at the last character that does not compose with preceding
+    /// characters.
     pub end: String,
     /// The end of the expansion in NFKC and in both cases, like `head`. It is used if the next
     /// character of the text cannot compose with the end.

@@ -16,12 +16,13 @@ use std::sync::LazyLock;
 
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 
-/// Number of characters per page. The size bounds memory and is not tuned: with it, the table has
-/// about forty pages of 1 KB.
+/// Number of characters per page of [`FoldTable`]. The size bounds memory and is not tuned: with
+/// it, the table has about forty pages of 1 KB.
 const PAGE_CHARS: usize = 256;
 
-/// A two-level table that maps a character to its folded form. `index[c / 256]` is 0 if no
-/// character of the page folds. Otherwise it is the index of the page in `pages` plus one.
+/// A two-level table that maps a character to its folded form. A page has the folded forms of 256
+/// consecutive characters. `index[c / 256]` is 0 if no character of the page folds. Otherwise it is
+/// the index of the page in `pages` plus one.
 struct FoldTable {
     index: Vec<u8>,
     pages: Vec<[char; PAGE_CHARS]>,
@@ -53,8 +54,8 @@ impl FoldTable {
         if self.index[page] == 0 {
             let first = (page * PAGE_CHARS) as u32;
             self.pages.push(std::array::from_fn(|i| char::from_u32(first + i as u32).unwrap_or_default()));
-            // The candidates lie on about forty pages. A test counts them, so the conversion never
-            // fails.
+            // The characters that fold lie on about forty pages. A test counts the pages, so the
+            // conversion never fails.
             self.index[page] = u8::try_from(self.pages.len()).unwrap_or(0);
         }
         if let Some(page) = self.pages.get_mut((self.index[page] as usize).wrapping_sub(1)) {

@@ -19,7 +19,7 @@ pub fn compile_regex(pattern: &str, ignore_case: bool) -> Result<Regex, regex::E
 
 /// Compiles a regular expression that searches only few texts: with the syntax, flags and limit of
 /// [`compile_regex`], but without the automata that only pay off over many texts.
-fn compile_briefly(size: usize, pattern: &str, ignore_case: bool) -> Option<meta::Regex> {
+fn compile_for_few_searches(size: usize, pattern: &str, ignore_case: bool) -> Option<meta::Regex> {
     let config = meta::Config::new().nfa_size_limit(Some(size)).dfa(false).onepass(false);
     let syntax = syntax::Config::new().case_insensitive(ignore_case);
     meta::Regex::builder().configure(config).syntax(syntax).build(pattern).ok()
@@ -75,7 +75,7 @@ pub fn compile_cached(pattern: &str, ignore_case: bool, origin: PatternOrigin) -
         }
         let hir = parse_cached(pattern, ignore_case).ok();
         let states = hir.as_ref().map_or(0, |hir| automaton_states(hir));
-        let compiled = compile_briefly(size, pattern, ignore_case).map(|regex| (regex, states));
+        let compiled = compile_for_few_searches(size, pattern, ignore_case).map(|regex| (regex, states));
         let size = pattern.len() + hir.map_or(0, |hir| compiled_size(&hir));
         if cache.size + size > MAX_CACHE_BYTES {
             *cache = RegexCache::default();

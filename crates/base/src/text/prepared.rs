@@ -94,7 +94,7 @@ mod tests {
         let mut texts = PreparedTexts::default();
         texts.grow_to(1);
         assert_eq!(texts.get_or_prepare(0, 4, fold, "AB"), "ab");
-        // A second call for the slot returns the kept text. It ignores the text that the call
+        // A second call for the slot returns the stored text. It ignores the text that the call
         // passes.
         assert_eq!(texts.get_or_prepare(0, 4, fold, "CD"), "ab");
         assert_eq!((texts.get_kept(0, "x"), texts.get_kept(UNCACHED_SLOT, "x")), ("ab", "x"));

@@ -4,8 +4,8 @@
 //! white space at both ends is removed. Let *d* be the Levenshtein distance in characters and *m*
 //! the length of the longer text. The result is (*m* - *d*) / *m*; two empty texts give 1.
 //!
-//! The distance is computed by Myers' bit-parallel algorithm in the form of Hyyrö (2003). The bits
-//! of machine words represent positions of the prepared text. Each character of the other text
+//! The distance is computed by Myers' bit-parallel algorithm in the variant of Hyyrö (2003). The
+//! bits of machine words represent positions of the prepared text. Each character of the other text
 //! updates 64 cells of the distance table at once. The cost is about one step for every 64 cells of
 //! the table. Two texts of 10,000 characters have a hundred million cells, which takes about ten
 //! milliseconds.

@@ -28,9 +28,9 @@ struct TextSlot {
 
 /// Value of the field `length` that marks a slot of the hash table as empty.
 const EMPTY_SLOT_LENGTH: u32 = u32::MAX;
-/// Number of slots from which a table may be half full. A table with fewer slots is at most a
-/// quarter full. This takes fewer comparisons, but more of the processor's cache. Measured in
-/// benches/notes/decision-cost.md, "Late hits and misses at 100 to 1,000 routes".
+/// Minimum number of slots of a table that may be half full. A table with fewer slots is at most a
+/// quarter full. The sparser table needs fewer comparisons, but more of the processor's cache.
+/// Measured in benches/notes/decision-cost.md, "Late hits and misses at 100 to 1,000 routes".
 const MIN_SPARSE_SLOTS: usize = 1 << 10;
 /// Maximum length of a text that fits into two words. Not tuned: two words have sixteen bytes.
 const MAX_SHORT_BYTES: usize = 16;

@@ -39,8 +39,8 @@ pub fn parse_version(text: &str) -> Option<Version> {
     }
 }
 
-/// Compares two versions in the form that [`parse_version`] accepts. `None` if one of the texts is
-/// not a version.
+/// Compares two versions in the normalized form of a [`Version`] that [`parse_version`] returned,
+/// such as `1.2.0`. `None` if one of the texts is in another form.
 pub fn compare_versions(left: &str, right: &str) -> Option<Ordering> {
     Some(Version::parse(left).ok()?.cmp(&Version::parse(right).ok()?))
 }

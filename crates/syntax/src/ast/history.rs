@@ -16,8 +16,8 @@ pub struct History {
     pub at_most: Option<Spanned<Literal>>,
 }
 
-/// The recorded messages that bounds select: `history within 1h after p`. A bound that is absent in
-/// the source is `None`.
+/// A selection of the recorded messages: `history within 1h after p`. A bound that is absent in the
+/// source is `None`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HistoryPart {
     /// The span of the word `history`, for diagnostics.

@@ -87,8 +87,8 @@ pub struct FieldItem {
     pub limits: Option<Limits>,
     /// The only allowed value of the field: `const VALUE`; `None` without this clause.
     pub exactly: Option<Expr>,
-    /// The texts for a value that violates a rule of the field, such as its type or limits: the
-    /// violation, and how to correct it.
+    /// How a violation of the field's own rules, such as its type or limits, is reported and
+    /// corrected.
     pub notice: Notice,
 }
 

@@ -88,8 +88,8 @@ impl LayoutBuilder<'_> {
     // --- Events ----------------------------------------------------------------------------------
 
     pub(super) fn begin_group(&mut self, fills: bool) {
-        // The gap (white space and comments) before the group is written first, because it belongs
-        // outside the group.
+        // The gap (white space and comments) before the group becomes part of the group, because
+        // `add_token` adds the event of the gap after this one.
         self.open_groups.push(self.events.len());
         self.events.push(LayoutEvent::Begin { fills, broken: false });
     }
@@ -271,10 +271,10 @@ impl LayoutBuilder<'_> {
     /// `words`. Each clause has its own line unless the statement fits on one line.
     pub(super) fn add_parts_at_words(&mut self, range: Range<usize>, words: &[&str]) {
         // A name may be spelled like one of these words, so the word directly after the keyword
-        // begins no part.
+        // begins no clause.
         let is_part_start = |token: &usize| {
             let is_arrow = self.gaps.token_kind(*token) == Some(TokenKind::Arrow) && words.contains(&"->");
-            // `intent examples […]` is one part.
+            // `intent examples […]` is one clause.
             let continues_part =
                 self.is_word(*token, &["examples", "keywords"]) && self.is_word(*token - 1, &["intent"]);
             *token > range.start + 1 && (is_arrow || self.is_word(*token, words) && !continues_part)

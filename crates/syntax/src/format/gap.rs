@@ -124,8 +124,8 @@ impl<'a> Gaps<'a> {
         }
     }
 
-    /// True if the token at `index` is a word that can be a keyword here: it is not a field after a
-    /// dot, and not a key before a colon.
+    /// True if the token at `index` is a word that can be a keyword at its position: it is not a
+    /// field after a dot, and not a key before a colon.
     pub(super) fn is_plain_word(&self, index: usize) -> bool {
         self.token_kind(index) == Some(TokenKind::Word)
             && (index == 0 || self.token_kind(index - 1) != Some(TokenKind::Dot))

@@ -7,8 +7,9 @@ use rulec_base::message;
 use rulec_base::span::Spanned;
 
 impl ImportLoader<'_> {
-    /// Adds the remedy for a path in the file `importer` that cannot be read. `extension` is the
-    /// usual extension of such files. Without a better remedy, the help text is `general`.
+    /// Adds a help text to `diagnostic` for `path`, which the file `importer` names and which
+    /// cannot be read. `extension` is the usual extension of such files. Without a better remedy,
+    /// the help text is `general`.
     pub(super) fn with_path_remedy(
         &self,
         diagnostic: Diagnostic,
@@ -46,7 +47,7 @@ impl ImportLoader<'_> {
             *candidate != written
                 && resolve_path(importer, candidate).is_some_and(|path| self.loader.load(&path).is_ok())
         };
-        let misspelt = one_slip_away(stem).map(|stem| in_folder(format!("{stem}.{extension}")));
+        let misspelt = names_one_typo_away(stem).map(|stem| in_folder(format!("{stem}.{extension}")));
         let near = candidates
             .iter()
             .find(is_file)
@@ -63,17 +64,17 @@ impl ImportLoader<'_> {
 
 /// Returns the path of an existing rules file whose name differs from a missing one by one typing
 /// error or by its extension. `None` if there is no such file.
-pub(super) fn near_file(loader: &dyn Loader, path: &str) -> Option<String> {
+pub(super) fn similar_file(loader: &dyn Loader, path: &str) -> Option<String> {
     let (folder, name) = path.split_at(path.rfind('/').map_or(0, |at| at + 1));
     let stem = name.strip_suffix(".rules").unwrap_or(name);
     let join = |stem: &str| format!("{folder}{stem}.rules");
-    let names = std::iter::once(stem.to_owned()).chain(one_slip_away(stem));
+    let names = std::iter::once(stem.to_owned()).chain(names_one_typo_away(stem));
     names.map(|stem| join(&stem)).find(|near| near != path && loader.load(near).is_ok())
 }
 
 /// Returns the names that differ from a name by one typing error: a missing or superfluous letter,
 /// or two letters in the wrong order. Empty for a long name.
-fn one_slip_away(name: &str) -> impl Iterator<Item = String> + '_ {
+fn names_one_typo_away(name: &str) -> impl Iterator<Item = String> + '_ {
     const MAX_LENGTH: usize = 24;
     let is_short = name.len() <= MAX_LENGTH && name.is_ascii();
     let positions = if is_short { 0..name.len() } else { 0..0 };

@@ -5,17 +5,17 @@ use rulec_base::diag::{Code, Diagnostic, nearest};
 use rulec_base::message;
 use rulec_base::span::Span;
 
-/// The words that suppress a warning in a comment without the name of a tool. Other words begin
-/// ordinary sentences.
+/// Words that suppress a warning even if no name of a tool precedes them, as in `# noqa: W0105`.
+/// Any other word is more likely the start of an ordinary sentence.
 const WORDS_WITHOUT_TOOL: [&str; 4] = ["allow", "noqa", "disable", "ignore"];
 
 /// The words by which other tools suppress a warning.
-const OTHER_WORDS: [&str; 8] =
+const SUPPRESSION_WORDS_OF_OTHER_TOOLS: [&str; 8] =
     ["disable", "ignore", "suppress", "skip", "noqa", "nolint", "permit", "disable-next-line"];
 
-/// Returns the warning that a `# rulec: allow W0123 reason` comment suppresses, and the first code
-/// of a warning anywhere in the comment. The outer `None` means another kind of comment; the inner
-/// `None` means an unknown warning code.
+/// Reads a comment of the form `# rulec: allow W0123 reason`. Returns the code of the suppressed
+/// warning, which directly follows `allow`, and the first warning code after `allow`. Each is
+/// `None` if there is no such code. The outer `None` means another kind of comment.
 pub(super) fn suppressed_code(comment: &str) -> Option<(Option<Code>, Option<Code>)> {
     let rest = comment.trim_start_matches('#').trim_start().strip_prefix("rulec:")?;
     let rest = rest.trim_start().strip_prefix("allow")?;
@@ -27,8 +27,8 @@ pub(super) fn suppressed_code(comment: &str) -> Option<(Option<Code>, Option<Cod
 }
 
 /// Returns the warning for a comment that was meant to suppress a warning, as in `# rulec: alow
-/// W0105` or `# noqa: W0105`. `span` is the span of the comment. `None` for other comments: the
-/// code of a warning must follow.
+/// W0105` or `# noqa: W0105`. `span` is the span of the comment. `None` for other comments, such as
+/// comments without a warning code.
 pub(super) fn misspelt_suppression(comment: &str, span: Span) -> Option<Diagnostic> {
     let is_mark = |c: char| c.is_whitespace() || matches!(c, ':' | '(' | ',' | '：');
     let text = comment.trim_start_matches('#');
@@ -43,7 +43,9 @@ pub(super) fn misspelt_suppression(comment: &str, span: Span) -> Option<Diagnost
     let is_meant = match (is_rulec, names_tool) {
         (true, _) => {
             let word = word.to_lowercase();
-            OTHER_WORDS.contains(&word.as_str()) || word == "allow" || nearest(&word, ["allow"]).is_some()
+            SUPPRESSION_WORDS_OF_OTHER_TOOLS.contains(&word.as_str())
+                || word == "allow"
+                || nearest(&word, ["allow"]).is_some()
         }
         (_, true) => word == "allow",
         _ => {

@@ -103,8 +103,9 @@ impl<'a> StatementContext<'a> {
         (index >= self.tokens.start).then(|| self.sigs[index].token.text(self.text))
     }
 
-    /// Returns the span and a description of the token at a byte offset, or of the next token. At
-    /// the end of the statement, returns the span of its last token, described as the end.
+    /// Returns the span of the token at a byte offset, or of the next token, with its text in
+    /// backquotes for a message. At the end of the statement, returns the span of the last token,
+    /// and the phrase for the end of the statement.
     pub(super) fn describe_token_at(&self, offset: u32) -> (Span, Message) {
         let token = self.token_at(offset);
         if token.start < self.span.end {
@@ -206,7 +207,8 @@ impl<'a> StatementContext<'a> {
             let diagnostic = Diagnostic::new(Code::InexactNumber, span, message);
             self.diagnostics.push(diagnostic.help(help).fix(span, kept));
         }
-        if let Some((decimal, octal)) = literal::octal_digits(written).filter(|_| number.is_ok()) {
+        if let Some((decimal, octal)) = literal::decimal_and_octal_values(written).filter(|_| number.is_ok())
+        {
             let message =
                 message!("`{written}` is the decimal number {decimal}: zeros at the start have no meaning");
             let help = message!("write `{decimal}`, or `{octal}` if the digits are octal");

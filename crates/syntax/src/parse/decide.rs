@@ -55,7 +55,7 @@ fn build_keyword_trigger(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built
     Ok(Trigger::Keyword { matching, patterns, case })
 }
 
-/// Converts `ignoring case` or `matching case` at the end of a statement to a mode.
+/// Converts `ignoring case` or `matching case` at the end of a statement to a [`Case`].
 pub(super) fn build_case_mode(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Case> {
     let word = required_child(&pair, Rule::key)?;
     match cx.text(&word) {

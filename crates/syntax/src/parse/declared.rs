@@ -1,4 +1,5 @@
-//! Collects the names of a file once, so that errors in many statements do not each search it.
+//! Collects the names that a file declares, once per file, so that the diagnostics of many
+//! statements do not each search the whole file.
 
 use super::stream::SignificantToken;
 use super::terminals;
@@ -8,14 +9,14 @@ use hashbrown::{HashMap, HashSet};
 /// The names that the statements of a file declare, and where some of them are declared.
 #[derive(Default)]
 pub(super) struct DeclaredNames {
-    /// For each declaring keyword, the names that follow it.
+    /// For each keyword of a declaration, such as `handler`, the names that follow it in the file.
     names: HashMap<&'static str, HashSet<String>>,
-    /// The names that follow an arrow.
+    /// The names that follow an arrow, `->`.
     targets: HashSet<String>,
-    /// The index of the bracket that opens the parameters of each handler.
-    parameters: HashMap<String, usize>,
-    /// The index of the brace that opens the declared message.
-    input: Option<usize>,
+    /// For each handler with parameters, the index of the token `(` that opens them.
+    parameter_brackets: HashMap<String, usize>,
+    /// The index of the token `{` that opens the fields of the `input` statement.
+    input_brace: Option<usize>,
 }
 
 impl DeclaredNames {
@@ -30,7 +31,7 @@ impl DeclaredNames {
             }
             let keyword = pair[0].token.text(text);
             if keyword == "input" && name == "{" {
-                declared.input.get_or_insert(index + 1);
+                declared.input_brace.get_or_insert(index + 1);
             }
             let Some(word) = terminals::find_word(keyword).filter(|word| word.declares_name()) else {
                 continue;
@@ -38,7 +39,7 @@ impl DeclaredNames {
             let names = declared.names.entry(word.text).or_default();
             names.get_or_insert_with(name, |name| name.to_owned());
             if word.text == "handler" && token_text(index + 2) == "(" {
-                declared.parameters.entry_ref(name).or_insert(index + 2);
+                declared.parameter_brackets.entry_ref(name).or_insert(index + 2);
             }
         }
         declared
@@ -54,13 +55,15 @@ impl DeclaredNames {
         self.targets.contains(name)
     }
 
-    /// Returns the index of the bracket that opens the parameters of a handler.
-    pub(super) fn parameters_of(&self, handler: &str) -> Option<usize> {
-        self.parameters.get(handler).copied()
+    /// Returns the index of the token `(` that opens the parameters of a handler. `None` if the
+    /// file declares no such handler, or declares it without parameters.
+    pub(super) fn parameter_bracket_of(&self, handler: &str) -> Option<usize> {
+        self.parameter_brackets.get(handler).copied()
     }
 
-    /// Returns the index of the brace that opens the declared message.
-    pub(super) fn input(&self) -> Option<usize> {
-        self.input
+    /// Returns the index of the token `{` that opens the fields of the `input` statement. `None` if
+    /// the file has no such statement.
+    pub(super) fn input_brace(&self) -> Option<usize> {
+        self.input_brace
     }
 }

@@ -90,8 +90,8 @@ pub(super) struct PrecedenceClimber<'c, 'cx, 'p> {
     pub(super) last_left: Option<Span>,
     /// Whether the operand of a history bound is being parsed. It ends where the next bound begins.
     pub(super) in_history_bound: bool,
-    /// The byte offset of the `count` or `sum` whose condition this expression is.
-    pub(super) number_start: Option<u32>,
+    /// If this expression is the condition of a `count` or `sum`, the byte offset of that word.
+    pub(super) count_or_sum_start: Option<u32>,
 }
 
 impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
@@ -106,7 +106,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
             end,
             last_left: None,
             in_history_bound: false,
-            number_start: None,
+            count_or_sum_start: None,
         };
         for pair in pair.into_inner() {
             let kind = match pair.as_rule() {
@@ -238,7 +238,8 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         }
     }
 
-    /// True if the expression's element at `index` is a text or number, and no operator follows it.
+    /// True if the expression's element at `index` is a text or number, and no operator follows it
+    /// except `and` and `or`.
     fn is_literal_at(&self, index: usize) -> bool {
         let is_literal =
             |element: &ExprElement| matches!(element.kind, ExprElementKind::String | ExprElementKind::Number);

@@ -67,8 +67,9 @@ pub(super) fn meant_operator(word: &str) -> Option<&'static str> {
         .filter(|spelling| *spelling != word)
 }
 
-/// Returns the operator, with `not` before it if it is negated, that a name or symbol means as an
-/// operator of a query language: `_gte`, `$nin`, `startsWith` or `===`. `None` for other names.
+/// Returns the operator of this language for an operator name or symbol of a query language:
+/// `_gte`, `$nin`, `startsWith` or `===`. A negated operator begins with `not`. `None` for other
+/// names.
 pub(super) fn operator_of_name(name: &str) -> Option<String> {
     let name = name.trim_start_matches(['_', '$']).to_lowercase();
     let spelling = |name: &str| {
@@ -283,7 +284,7 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
         {
             format!("({base} ?? {args})")
         }
-        // The text before the dot is the expression.
+        // The text before the dot is the regular expression.
         ("test" | "fullmatch", _) => "x matches r\"…\"".to_owned(),
         ("search" | "findall" | "matchall", _) if args.starts_with('/') => format!("{base} matches r\"…\""),
         ("search" | "findall" | "matchall", _) => format!("{base} matches {args}"),
@@ -323,16 +324,17 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
     })
 }
 
-/// True for a constant text without further arguments.
+/// True if the arguments of a call are one string literal.
 fn is_one_text(args: &str) -> bool {
     let inner = args.strip_prefix('"').and_then(|args| args.strip_suffix('"'));
     inner.is_some_and(|inner| !inner.contains('"'))
 }
 
-/// True if other languages compare a position with `-1` or `0` so that the text is found. The
-/// number is the length of that comparison. `after` is the text after the call. `None` for another
-/// comparison.
-pub(super) fn search_by_position(after: &str) -> Option<(bool, usize)> {
+/// Reads the comparison after a call that searches a text and returns a position, such as `>= 0`.
+/// `after` is the source text after the call. Returns whether the comparison is true for a text
+/// that was found, and the length of the comparison in bytes. `None` for a comparison with other
+/// numbers than `-1` and `0`.
+pub(super) fn comparison_of_search_position(after: &str) -> Option<(bool, usize)> {
     let sign_start = after.len() - after.trim_start().len();
     let rest = &after[sign_start..];
     let sign = &rest[..rest.len() - rest.trim_start_matches(['=', '!', '<', '>']).len()];
@@ -356,8 +358,8 @@ pub(super) fn reads_time(name: &str, base: &str) -> bool {
     is_reader && ["time", "date", "moment", "dayjs"].into_iter().any(|word| base.contains(word))
 }
 
-/// Returns the operator and the quantity of a method such as `containsany`. `lower` is its name in
-/// lower case. `None` for other names.
+/// Returns the operator and the quantity that a method name means: `contains` and `any` for
+/// `containsany`. `lower` is the name in lower case. `None` for other names.
 fn quantified_operator(lower: &str) -> Option<(&'static str, &'static str)> {
     let (verb, quantity) = match lower {
         "intersects" | "intersect" | "hasany" | "overlaps" | "anyof" => ("contains", "any"),

@@ -1,5 +1,5 @@
-//! Builds the syntax tree of the `history` statement, and of windows of the history in expressions,
-//! such as `history within 1h`.
+//! Builds the syntax tree of the `history` statement, and of selections of recorded messages in
+//! expressions, such as `history within 1h`.
 
 use super::context::{Built, StatementContext, children, required_child, unexpected_token};
 use super::expr::{ExprElementKind, ExprNode, PrecedenceClimber};
@@ -10,7 +10,7 @@ use rulec_base::message;
 use rulec_base::span::{Span, Spanned};
 use rulec_lang::operators::Op;
 
-/// The words that begin a bound of a history window, in the order in which they must be written.
+/// The words that bound the selected messages, as in `history within 1h`, in their required order.
 const BOUNDS: [&str; 3] = ["within", "after", "before"];
 
 /// Maximum number of words between `history` and a duration, as in `history in the last 1h`.
@@ -100,9 +100,9 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         }
     }
 
-    /// Returns the diagnostic for a part of the history that is bounded by another word than
-    /// `within`, as in `history last 60s`. `left` is the value before the word. `None` without such
-    /// a mistake.
+    /// Returns the diagnostic for a selection of recorded messages with another word than `within`,
+    /// as in `history last 60s`. `left` is the value before the word. `None` without such a
+    /// mistake.
     pub(super) fn bound_in_other_words(&self, left: Span) -> Option<Diagnostic> {
         if &self.cx.text[left.range()] != "history" {
             return None;
@@ -117,11 +117,11 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         }
         let words = self.elements[self.position..].iter().take(MAX_WORDS);
         let count = words.take_while(|element| element.kind == ExprElementKind::Word).count();
-        self.written_bound(left, count)
+        self.bound_without_within(left, count)
     }
 
-    /// Returns the diagnostic for a duration after `history` without a word, or after `in`. `None`
-    /// without such a mistake.
+    /// Returns the diagnostic for `in` after `history`, as in `history in the last 1h`. `word` is
+    /// the word after the value `left`. `None` without such a mistake.
     pub(super) fn bound_after_in(&self, word: &str, left: Span) -> Option<Diagnostic> {
         let is_bound = word == "in" && &self.cx.text[left.range()] == "history";
         if !is_bound {
@@ -130,9 +130,10 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         self.bound_in_other_words(left)
     }
 
-    /// Returns the diagnostic for the duration after the next `count` words, which bounds the
-    /// history at `left`. `None` if no number follows.
-    pub(super) fn written_bound(&self, left: Span, count: usize) -> Option<Diagnostic> {
+    /// Returns the diagnostic for a duration after `history` and `count` other words, as in
+    /// `history last 60s`. `left` is the value before these words. `None` if `left` is not
+    /// `history`, or if no number follows the words.
+    pub(super) fn bound_without_within(&self, left: Span, count: usize) -> Option<Diagnostic> {
         let element = *self.elements.get(self.position + count)?;
         if element.kind != ExprElementKind::Number || &self.cx.text[left.range()] != "history" {
             return None;

@@ -48,7 +48,7 @@ impl PrecedenceClimber<'_, '_, '_> {
         if let Some(diagnostic) = self.joined_durations(word).or_else(|| self.bound_after_in(word, left)) {
             return Err(self.report(diagnostic));
         }
-        if let Some(diagnostic) = self.operator_without_case(left) {
+        if let Some(diagnostic) = self.foreign_text_operator(left) {
             return Err(self.report(diagnostic));
         }
         if let Some(op) = Op::from_spelling(word).filter(|op| op.info().fixity == Fixity::Infix) {
@@ -77,7 +77,7 @@ impl PrecedenceClimber<'_, '_, '_> {
         Err(self.report_missing_operator(Some(left)))
     }
 
-    /// Returns the diagnostic for a bound after something other than the history: `any p in histroy
+    /// Returns the diagnostic for a bound after a value that is not the history: `any p in histroy
     /// within 1h: …`. `word` is the current word, and `left` the value before it. `None` without
     /// such a mistake.
     fn bound_of_other_list(&self, word: &str, left: Span) -> Option<Diagnostic> {
@@ -173,8 +173,8 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// operand, if known; a suggested fix may repeat its text.
     pub(super) fn report_missing_operator(&mut self, left: Option<Span>) -> Failed {
         let span = self.element_span(self.position);
-        let record =
-            left.and_then(|left| self.record_as_comparison(left).or_else(|| self.written_bound(left, 0)));
+        let record = left
+            .and_then(|left| self.record_as_comparison(left).or_else(|| self.bound_without_within(left, 0)));
         if let Some(diagnostic) = self.method_call_error().or(record) {
             return self.report(diagnostic);
         }

@@ -3,7 +3,7 @@
 mod units;
 
 pub use units::UNITS;
-pub(super) use units::{meant_unit, octal_digits, sum_of_durations, with_factor, with_unit};
+pub(super) use units::{decimal_and_octal_values, meant_unit, sum_of_durations, with_factor, with_unit};
 
 use crate::ast::Literal;
 use rulec_base::diag::Message;
@@ -59,8 +59,8 @@ pub(super) fn parse_number(text: &str, negative: bool) -> Result<Literal, BadLit
     Ok(Literal::Float(if negative { -value } else { value }))
 }
 
-/// Returns the value of a number with a unit, and whether the unit is one of size. `None` for a
-/// number without a unit, or if the number is invalid.
+/// Returns the value of a number with a unit, and whether the unit is a size such as `kB`, and not
+/// a duration. `None` for a number without a unit, or if the number is invalid.
 pub fn number_with_unit(text: &str) -> Option<(Literal, bool)> {
     let unit = &text[digits_end(text)..];
     let value = parse_number(text, false).ok()?;
@@ -95,8 +95,8 @@ fn significant_digits(number: &str) -> (String, i64) {
     let kept = digits.trim_end_matches('0');
     let zeros = (digits.len() - kept.len()) as i64;
     let kept = kept.trim_start_matches('0').to_owned();
-    // An exponent beyond 64 bits does not matter: the caller found the float to be finite, so it is
-    // 0.
+    // An exponent beyond 64 bits does not matter: the caller found the float to be finite, so the
+    // number is 0.
     let exponent: i64 = exponent.parse().unwrap_or(0);
     let power = if kept.is_empty() { 0 } else { exponent - fraction.len() as i64 + zeros };
     (kept, power)

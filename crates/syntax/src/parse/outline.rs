@@ -56,7 +56,7 @@ pub fn may_begin(word: &str) -> bool {
 }
 
 /// True for a word that cannot be a value: an operator, the first word of a statement or clause, or
-/// a word between parts of a statement.
+/// a word that connects parts of a statement, such as `as`.
 pub fn is_operator_or_connective(word: &str) -> bool {
     let is_value = matches!(word, "intent" | "payload" | "group" | "true" | "false" | "null");
     let is_connective = matches!(word, "any" | "all" | "none" | "in" | "as" | "clamp" | "const" | "not");

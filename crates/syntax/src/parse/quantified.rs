@@ -73,7 +73,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     /// `sum` begins, whose result is a number.
     fn parse_body(&mut self, pair: Pair<'p>, number: Option<u32>) -> Built<ExprNode> {
         let mut body = PrecedenceClimber::from_pair(self.cx, pair);
-        body.number_start = number;
+        body.count_or_sum_start = number;
         let node = body.parse_at_precedence(0)?;
         body.expect_end(node)
     }
@@ -83,7 +83,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     /// comparison of the condition, and `rest` is the second operator with its operand. `None`
     /// without such a mistake.
     pub(super) fn comparison_in_body(&self, inner: Span, rest: Span) -> Option<Diagnostic> {
-        let start = self.number_start?;
+        let start = self.count_or_sum_start?;
         let text = |span: Span| &self.cx.text[span.range()];
         let number = text(Span { start, ..inner });
         let written = format!("({number}) {}", text(rest));

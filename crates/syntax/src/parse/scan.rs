@@ -8,7 +8,7 @@ use super::splitter::MAX_BRACKET_DEPTH;
 use super::stream::SignificantToken;
 use super::{foreign, unknown};
 use crate::lex::{Token, TokenKind};
-use quotes::{StatementSearch, heading_error, unclosed_string_error, wrong_quotes_error};
+use quotes::{FlowTracker, heading_error, unclosed_string_error, wrong_quotes_error};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::{FileId, Span};
@@ -17,9 +17,9 @@ use rulec_base::text::to_one_line;
 use std::collections::HashSet;
 use unicode_security::{RestrictionLevel, RestrictionLevelDetection};
 
-/// Maximum number of reported stray characters, which no statement allows. A file with more is
-/// probably not text.
-const MAX_STRAYS: usize = 50;
+/// Maximum number of stray characters (characters that no statement allows) that are reported. A
+/// file with more is probably not text.
+const MAX_REPORTED_STRAYS: usize = 50;
 
 pub(super) struct CharacterChecker<'d, 'a> {
     file: FileId,
@@ -28,13 +28,13 @@ pub(super) struct CharacterChecker<'d, 'a> {
     names: HashSet<&'a str>,
     stray_count: usize,
     text: &'a str,
-    statements: StatementSearch,
+    flow_tracker: FlowTracker,
 }
 
 impl<'d, 'a> CharacterChecker<'d, 'a> {
     pub(super) fn new(file: FileId, text: &'a str, diagnostics: &'d mut Vec<Diagnostic>) -> Self {
-        let statements = StatementSearch::default();
-        CharacterChecker { file, diagnostics, names: HashSet::new(), stray_count: 0, text, statements }
+        let flow_tracker = FlowTracker::default();
+        CharacterChecker { file, diagnostics, names: HashSet::new(), stray_count: 0, text, flow_tracker }
     }
 
     /// Checks the next token of the file; `slice` is its text.
@@ -47,7 +47,7 @@ impl<'d, 'a> CharacterChecker<'d, 'a> {
         match token.kind {
             Stray => {
                 self.stray_count += 1;
-                if self.stray_count <= MAX_STRAYS {
+                if self.stray_count <= MAX_REPORTED_STRAYS {
                     let is_heading =
                         !slice.is_ascii() && unknown::is_heading(self.text, token.start as usize);
                     let diagnostic = match is_heading {
@@ -71,7 +71,7 @@ impl<'d, 'a> CharacterChecker<'d, 'a> {
                     let apostrophe = Span { end: span.start + c.len_utf8() as u32, ..span };
                     contractions::negation_error(self.text, apostrophe)
                 });
-                let is_in_flow = self.statements.is_in_flow(self.text, token.start as usize);
+                let is_in_flow = self.flow_tracker.is_in_flow(self.text, token.start as usize);
                 diagnostics
                     .push(negation.unwrap_or_else(|| wrong_quotes_error(span, slice, self.text, is_in_flow)));
             }
@@ -197,7 +197,8 @@ pub(super) fn ascii_for(c: char) -> Option<&'static str> {
     })
 }
 
-/// Converts a full-width digit or point to ASCII; returns any other character unchanged.
+/// Converts a full-width digit to ASCII. Any other character must be a decimal point, and becomes
+/// `.`.
 fn ascii_digit(c: char) -> char {
     match c {
         '０'..='９' => char::from(b'0' + (c as u32 - '０' as u32) as u8),

@@ -52,7 +52,7 @@ pub(super) fn split_statements(
         current: None,
         table: None,
         statements: Vec::new(),
-        suspect: None,
+        closed_by_mistake: None,
     };
     for index in 0..sigs.len() {
         splitter.visit_token(index);
@@ -103,9 +103,9 @@ struct Splitter<'a> {
     current: Option<CurrentStatement>,
     table: Option<OpenTable>,
     statements: Vec<RawStatement>,
-    /// The last bracket that a brace at the start of a line closed although the bracket's line is
-    /// indented further, and this brace.
-    suspect: Option<(usize, usize)>,
+    /// The first bracket that was probably closed by mistake, with the brace that closed it. The
+    /// brace starts a line that is indented less than the line of the bracket.
+    closed_by_mistake: Option<(usize, usize)>,
 }
 
 impl<'a> Splitter<'a> {
@@ -284,7 +284,7 @@ impl<'a> Splitter<'a> {
     /// where the indentation says so: a brace at the start of a line closed a bracket of a line
     /// that is indented further. `outer` is the bracket that remained open.
     fn misattributed(&self, outer: usize) -> Option<(usize, usize)> {
-        let (opened, closed) = self.suspect.filter(|(opened, _)| *opened > outer)?;
+        let (opened, closed) = self.closed_by_mistake.filter(|(opened, _)| *opened > outer)?;
         let margin = self.sigs[closed].indent()?;
         (self.line_indent(opened) > margin && self.line_indent(outer) == margin).then_some((opened, closed))
     }
@@ -313,7 +313,8 @@ impl<'a> Splitter<'a> {
         let span = self.sigs[bracket].token.span(self.file);
         let diagnostic = Diagnostic::new(Code::UnclosedBracket, span, message!("`{opening}` is not closed"))
             .here(message!("`{closing}` is missing"));
-        let is_moved = related.as_ref().is_some_and(|(closed, _)| self.suspect == Some((bracket, *closed)));
+        let is_moved =
+            related.as_ref().is_some_and(|(closed, _)| self.closed_by_mistake == Some((bracket, *closed)));
         let diagnostic = match is_moved {
             true => {
                 diagnostic.help(message!("write `{closing}` before the end of this line, or of its block"))
@@ -369,10 +370,10 @@ impl<'a> Splitter<'a> {
                 }
                 let opened = self.open_brackets.pop();
                 if let (Some(margin), Some(opened)) = (self.sigs[index].indent(), opened)
-                    && self.suspect.is_none()
+                    && self.closed_by_mistake.is_none()
                     && self.line_indent(opened) > margin
                 {
-                    self.suspect = Some((opened, index));
+                    self.closed_by_mistake = Some((opened, index));
                 }
                 if open_index == 0 && self.table.is_some() {
                     self.finish_statement(index);

@@ -135,8 +135,8 @@ impl Terminal {
         self.statement.is_some()
     }
 
-    /// True for `intent`, `payload` and `group`. Such a word is a plain name within expressions. It
-    /// begins a statement if a name and a brace follow.
+    /// True for `workflow` and `history`. Such a word begins a statement in some positions, and is
+    /// a plain name in all others.
     pub(super) fn is_name_elsewhere(&self) -> bool {
         self.starts_statement() && !self.is_statement_class()
     }
@@ -297,7 +297,8 @@ terminals! {
     unreadable "" Mark => message!("something else");
 }
 
-// Checks at compile time that each word which begins statements or clauses has a grammar rule.
+// Checks at compile time that each word of a statement class names the grammar rule of its
+// statements.
 const _: () = {
     let mut row = 0;
     while row < TERMINALS.len() {
@@ -428,7 +429,7 @@ pub(super) fn statement_words() -> impl Iterator<Item = &'static str> {
     TERMINALS.iter().filter(|terminal| terminal.starts_statement()).map(|terminal| terminal.text)
 }
 
-/// True for a word that begins statements or clauses, such as `route` or `then`. It must be in
+/// True for a word of the statement or clause classes, such as `route` or `then`. It must be in
 /// backquotes to be declared as a name.
 pub(super) fn is_reserved(text: &str) -> bool {
     let needs_backquotes = |word: &Terminal| {

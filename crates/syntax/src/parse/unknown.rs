@@ -1,5 +1,5 @@
-//! Diagnostics for a line that begins with a word of no statement: a misspelt keyword, a keyword of
-//! another language, or a sentence without the mark of a comment.
+//! Diagnostics for a line whose first word begins no statement: a misspelt keyword, a keyword of
+//! another language, or a comment without `#`.
 
 use super::Rule;
 use super::stream::has_balanced_brackets;
@@ -217,8 +217,8 @@ fn shortened(line: &str) -> String {
     }
 }
 
-/// True if a line with the byte offset `offset` is a text in words, such as a heading, and no part
-/// of a statement. Punctuation of other scripts counts as part of the words.
+/// True if the line at the byte offset `offset` is prose, such as a heading, and no part of a
+/// statement. Punctuation of other scripts counts as part of the words.
 pub(super) fn is_heading(text: &str, offset: usize) -> bool {
     let start = text[..offset].rfind('\n').map_or(0, |at| at + 1);
     let line = text[start..].lines().next().unwrap_or_default();

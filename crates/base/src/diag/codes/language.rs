@@ -27,7 +27,8 @@ impl Language {
         }
     }
 
-    /// Returns the language of a locale such as `zh-CN` or `en_US.UTF-8`, if it is supported.
+    /// Returns the language of a locale such as `zh-CN` or `en_US.UTF-8`. `None` if this language
+    /// is not supported.
     pub fn of_locale(locale: &str) -> Option<Language> {
         match locale.split(['-', '_', '.']).next()?.to_ascii_lowercase().as_str() {
             "zh" => Some(Language::Chinese),

@@ -6,8 +6,8 @@ use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::builtins::{Function, canonical_clock_text};
 
-/// Returns the text in this language that replaces a text with a prefix, such as `f"hi {name}"`.
-/// `text` includes the quotes. `None` if no language has this prefix.
+/// Returns the string that replaces a string with a prefix of another language, such as `f"hi
+/// {name}"`. `text` includes the quotes. `None` if no language has this prefix.
 pub(in super::super) fn prefixed_text(prefix: &str, text: &str) -> Option<String> {
     match prefix {
         "R" => Some(format!("r{text}")),
@@ -71,8 +71,8 @@ fn are_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Returns a date in the order of ISO 8601, with the time after it if there is one. Such a time
-/// gets the offset `Z` if it has none.
+/// Converts a date such as `31.01.2026` to the order of ISO 8601, with the time after it if there
+/// is one. A time without an offset gets the offset `Z`. `None` if the text is no date.
 fn iso_date(text: &str) -> Option<String> {
     let (date, time) = text.split_once('T').map_or((text, None), |(date, time)| (date, Some(time)));
     let separator = date.find(['-', '/', '.']).map(|at| &date[at..=at])?;
@@ -107,8 +107,8 @@ fn is_version(text: &str) -> bool {
     text.split('.').count() == 3 && text.split('.').all(are_digits)
 }
 
-/// Converts lines with dashes, as in YAML, to the elements of a list. Elements that are not numbers
-/// get quotes. `None` if a line has no dash.
+/// Converts lines with dashes, as in YAML, to a list literal. Elements that are not numbers get
+/// quotes. `None` if a line has no dash, or if there is no line.
 pub(in super::super) fn dashed_elements(text: &str) -> Option<String> {
     let mut elements = Vec::new();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {

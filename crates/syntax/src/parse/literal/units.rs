@@ -1,5 +1,5 @@
-//! Units of numbers: durations and sizes, and the words and signs by which authors write a unit
-//! that does not exist.
+//! Units of numbers: durations and sizes. Also recognizes words and symbols that authors write in
+//! place of a unit, such as `seconds` or `元`.
 
 use super::BadLiteral;
 use rulec_base::message;
@@ -124,9 +124,9 @@ fn is_currency_sign(c: char) -> bool {
     matches!(c, '元' | '块' | '円' | '圆' | '원')
 }
 
-/// True for a currency or a counting word. The language has no unit for it, so the number is
-/// written without it.
-fn is_written_alone(unit: &str) -> bool {
+/// True for a currency or a counting word, such as `times`. The language has no unit for it, so the
+/// diagnostic suggests the number alone.
+fn is_currency_or_counting_word(unit: &str) -> bool {
     let is_code = unit.len() == 3 && unit.bytes().all(|byte| byte.is_ascii_uppercase());
     let lower = unit.to_lowercase();
     is_code
@@ -157,9 +157,10 @@ fn is_written_alone(unit: &str) -> bool {
         )
 }
 
-/// Returns the digits without the zeros at their start, and the decimal digits of the octal number
-/// that other languages read. `None` for a number that both read alike, such as `08`.
-pub(in super::super) fn octal_digits(text: &str) -> Option<(String, String)> {
+/// Returns the decimal value of a number with leading zeros, and its value as an octal number, as
+/// other languages read it: `10` and `8` for `010`. `None` if both are equal, or if the text is no
+/// octal number of three or more digits.
+pub(in super::super) fn decimal_and_octal_values(text: &str) -> Option<(String, String)> {
     let is_octal = text.len() >= 3 && text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit());
     let decimal = text.trim_start_matches('0');
     let octal = u64::from_str_radix(text, 8).ok()?.to_string();
@@ -179,7 +180,8 @@ fn decimal_digits(text: &str) -> Option<String> {
     u64::from_str_radix(&lower[2..], radix).ok().map(|value| value.to_string())
 }
 
-/// Splits a duration of several parts without spaces, such as `1h30m`, and returns its sum.
+/// Splits a duration of several parts without spaces, such as `1h30m`, and returns its sum. `None`
+/// for other texts.
 fn joined_duration(text: &str) -> Option<String> {
     let is_start = |(index, c): &(usize, char)| {
         c.is_ascii_digit() && text[..*index].ends_with(|before: char| before.is_alphabetic())
@@ -204,7 +206,7 @@ pub(super) fn unknown_unit(text: &str, digits: &str, unit: &str) -> BadLiteral {
     let number = with_factor(digits, unit);
     let replacement = with_unit(digits, unit)
         .or_else(|| number.clone())
-        .or_else(|| is_written_alone(unit).then(|| digits.to_owned()))
+        .or_else(|| is_currency_or_counting_word(unit).then(|| digits.to_owned()))
         .or_else(|| decimal_digits(text));
     let help = match &replacement {
         Some(_) if matches!(unit, "K" | "k" | "M") && number.is_some() => message!(
@@ -218,7 +220,7 @@ pub(super) fn unknown_unit(text: &str, digits: &str, unit: &str) -> BadLiteral {
         Some(replacement) if meant_unit(unit).is_some() || number.is_some() => {
             message!("write `{replacement}`")
         }
-        Some(replacement) if is_written_alone(unit) => {
+        Some(replacement) if is_currency_or_counting_word(unit) => {
             message!("write the number alone: `{replacement}`")
         }
         Some(replacement) => {

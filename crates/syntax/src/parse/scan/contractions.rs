@@ -14,7 +14,7 @@ const VERBS: &[&str] = &[
 ];
 
 /// Maximum number of characters after a verb that are searched for the rest of the negation.
-const MAX_REST: usize = 200;
+const MAX_NEGATION_CHARS: usize = 200;
 
 /// Returns the diagnostic for a negation such as `doesn't contain`, with the operator that means
 /// the same. `apostrophe` is the span of the apostrophe. `None` for other words.
@@ -32,7 +32,7 @@ pub(super) fn negation_error(text: &str, apostrophe: Span) -> Option<Diagnostic>
 enum Meant {
     /// An operator or a test that replaces the words.
     Operator(String),
-    /// One of several tests, which the help text names.
+    /// One of several tests is meant; the help text names them.
     Choice(Message),
 }
 
@@ -50,7 +50,7 @@ fn meant_test(text: &str, apostrophe: Span) -> Option<(Span, Meant)> {
     );
     let rest = &text[apostrophe.end as usize..];
     let mut chars = rest.char_indices();
-    let line_end = chars.by_ref().take(MAX_REST).find(|(_, c)| *c == '\n').map(|(at, _)| at);
+    let line_end = chars.by_ref().take(MAX_NEGATION_CHARS).find(|(_, c)| *c == '\n').map(|(at, _)| at);
     let line = &rest[..line_end.unwrap_or_else(|| chars.offset())];
     let is_end = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | ')' | ']' | '}');
     let line = line.strip_prefix('t').filter(|line| line.is_empty() || line.starts_with(is_end))?;
@@ -142,7 +142,7 @@ fn help_for_empty(before: &str, word: &str) -> Message {
 /// Returns the diagnostic for a regular expression between slashes, as in `/order (\d+)/`.
 /// `backslash` is the span of a backslash inside it. `None` without slashes.
 ///
-/// Only after `matches`, and as the pattern of `capture`, is a text a regular expression.
+/// A text is a regular expression only after `matches`, and as the pattern of `capture`.
 pub(super) fn slashes_error(text: &str, backslash: Span) -> Option<Diagnostic> {
     let at = backslash.start as usize;
     let line_start = text[..at].rfind('\n').map_or(0, |end| end + 1);
@@ -151,7 +151,7 @@ pub(super) fn slashes_error(text: &str, backslash: Span) -> Option<Diagnostic> {
     let word_start = before.rfind(char::is_whitespace).map_or(0, |end| end + 1);
     let operator = match &before[word_start..] {
         "=~" | "~" => Some("matches"),
-        // The name of a definition keeps the pattern for a later `matches`.
+        // A definition can name a pattern that a later `matches` uses.
         "=" if is_definition(&before[..word_start]) => Some("matches"),
         "=" | "!=" => Some("=="),
         word => foreign::infix_operator(word),
@@ -196,7 +196,7 @@ pub(super) fn slashes_error(text: &str, backslash: Span) -> Option<Diagnostic> {
     Some(diagnostic.help(message!("write `{written}`")).likely_fix(whole, written))
 }
 
-/// The help for a regular expression in a place that accepts none.
+/// The help for a regular expression where the language does not accept one.
 const REGEX_HELP: Message = message!("write a regular expression as a text: `x matches r\"…\"`");
 
 /// True if a line up to its `=` begins a definition: `let p`, `list p`, or `… where p`.
@@ -205,12 +205,14 @@ fn is_definition(line: &str) -> bool {
     matches!(words.as_slice(), ["let" | "list", _] | [.., "where", _])
 }
 
-/// Returns the offset of the last slash in a part of a line that no backslash precedes.
+/// Returns the offset of the last slash in `line` that has no backslash directly before it. `None`
+/// if there is no such slash.
 fn opening_slash(line: &str) -> Option<usize> {
     line.rmatch_indices('/').map(|(at, _)| at).find(|at| !line[..*at].ends_with('\\'))
 }
 
-/// True if a comma ends the first argument of `capture` at the end of `before`.
+/// True if `before` ends after the first argument of `capture` and its comma. The second argument,
+/// the pattern, follows.
 fn is_argument_of_capture(before: &str) -> bool {
     let Some(arguments) = before.strip_suffix(',') else { return false };
     let mut depth = 0;

@@ -7,7 +7,8 @@ use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::Span;
 
-/// Reports a line of prose, which is neither a statement nor a comment.
+/// Returns the diagnostic for a line of prose, which is neither a statement nor a comment. `span`
+/// is a character of this line, and `text` the text of the file.
 pub(super) fn heading_error(span: Span, text: &str) -> Diagnostic {
     let start = text[..span.start as usize].rfind('\n').map_or(0, |at| at + 1);
     let line = text[start..].lines().next().unwrap_or_default().trim_end();
@@ -98,9 +99,9 @@ fn interval_before(text: &str, span: Span) -> Option<Span> {
     is_interval.then_some(Span { start: start as u32, ..span })
 }
 
-/// Reports a text in quotes of another language, whose source text is `slice`. The words before it
-/// in `text`, the text of the file, decide whether a name or a number is meant. `is_in_flow` is
-/// true within a `flow` statement.
+/// Returns the diagnostic for a text in quotes of another language. `slice` is its source text,
+/// with the quotes, and `text` the text of the file. The word before the quotes decides whether a
+/// name or a number is meant. `is_in_flow` is true within a `flow` statement.
 pub(super) fn wrong_quotes_error(span: Span, slice: &str, text: &str, is_in_flow: bool) -> Diagnostic {
     // The word with which SQL writes a duration.
     let interval = interval_before(text, span);
@@ -147,29 +148,29 @@ pub(super) fn wrong_quotes_error(span: Span, slice: &str, text: &str, is_in_flow
     diagnostic.help(help).fix(span, replacement)
 }
 
-/// Finds the statements that contain the tokens of a file. It remembers its place, so that a file
-/// with many such tokens is read once.
+/// Finds out whether a token is within a `flow` statement. Tokens must be asked about in file
+/// order. The tracker remembers how far it has read, so that the file is read only once.
 #[derive(Default)]
-pub(super) struct StatementSearch {
+pub(super) struct FlowTracker {
     /// The byte offset up to which the file was read.
-    read: usize,
+    read_end: usize,
     is_in_flow: bool,
 }
 
-impl StatementSearch {
+impl FlowTracker {
     /// True if the token at `offset` is within a `flow` statement. The target of a flow is a text,
     /// not a name. `text` is the text of the file. Offsets must not decrease from call to call.
     pub(super) fn is_in_flow(&mut self, text: &str, offset: usize) -> bool {
-        let read = self.read;
-        let breaks = memchr::memchr_iter(b'\n', &text.as_bytes()[read..offset]);
-        let first = (read == 0).then_some(0);
-        for start in first.into_iter().chain(breaks.map(|at| read + at + 1)) {
+        let read_end = self.read_end;
+        let breaks = memchr::memchr_iter(b'\n', &text.as_bytes()[read_end..offset]);
+        let first = (read_end == 0).then_some(0);
+        for start in first.into_iter().chain(breaks.map(|at| read_end + at + 1)) {
             // A word without indentation begins a statement.
             if text[start..].starts_with(char::is_alphabetic) {
                 self.is_in_flow = text[start..].starts_with("flow ");
             }
         }
-        self.read = offset;
+        self.read_end = offset;
         self.is_in_flow
     }
 }

@@ -44,7 +44,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for a symbol of another language by which texts are compared, such as
     /// `~*` and `!~`. `left` is the left operand. `None` without such a symbol.
-    pub(in super::super) fn operator_without_case(&self, left: Span) -> Option<Diagnostic> {
+    pub(in super::super) fn foreign_text_operator(&self, left: Span) -> Option<Diagnostic> {
         if !self.touches_previous(self.position + 1) {
             return None;
         }
@@ -135,9 +135,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         Some(diagnostic.likely_fix(left.to(right_span), written))
     }
 
-    /// Returns the diagnostic for a search in the order of words of a sentence: `any of words in
-    /// text`, `all ["a", "b"] in text`. The parser is at `any` or `all`. `None` without such a
-    /// mistake.
+    /// Returns the diagnostic for a search in the word order of English: `any of words in text`,
+    /// `all ["a", "b"] in text`. The parser is at `any` or `all`. `None` without such a mistake.
     pub(in super::super) fn list_after_quantifier(&self) -> Option<Diagnostic> {
         let quantity = self.text_at(self.position);
         let mut first = self.position + 1;

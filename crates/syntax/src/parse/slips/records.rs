@@ -68,8 +68,9 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         children(&inner, Rule::entry).map(entry).collect()
     }
 
-    /// Returns the only part of an expression if a grammar rule of this kind matched it.
-    fn only_part(value: &Pair<'p>, rule: Rule) -> Option<Pair<'p>> {
+    /// Returns the only child of an expression's tree node, if the grammar rule `rule` matched this
+    /// child. `None` otherwise.
+    fn only_child(value: &Pair<'p>, rule: Rule) -> Option<Pair<'p>> {
         let mut parts = value.into_inner();
         parts.next().filter(|part| part.as_rule() == rule && parts.next().is_none())
     }
@@ -83,8 +84,8 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     }
 
     fn condition_of(&self, key: &str, value: &Pair<'p>, left: Option<&str>) -> Option<String> {
-        let list = Self::only_part(value, Rule::brackets);
-        let record = Self::only_part(value, Rule::braces);
+        let list = Self::only_child(value, Rule::brackets);
+        let record = Self::only_child(value, Rule::braces);
         let name = key.trim_start_matches(['$', '_']).to_lowercase();
         let operator = foreign::operator_of_name(key);
         if let Some(left) = left {
@@ -119,9 +120,10 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         }
     }
 
-    /// Returns a condition in a list of conditions, in parentheses if it has several parts.
+    /// Returns the source text of one condition in a list of conditions, in parentheses if it has
+    /// several parts. `None` if it is a record that means no condition.
     fn nested_condition(&self, value: &Pair<'p>) -> Option<String> {
-        let Some(record) = Self::only_part(value, Rule::braces) else {
+        let Some(record) = Self::only_child(value, Rule::braces) else {
             return Some(self.cx.text(value).to_owned());
         };
         let written = self.conditions_of(&self.entries_of(record)?, None)?;
@@ -129,18 +131,18 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         Some(if is_joined { format!("({written})") } else { written })
     }
 
-    /// Returns an operand in a list of operands. `{ "var": "a.b" }` of JsonLogic is the field
-    /// `a.b`.
+    /// Returns the source text of one operand in a list of operands. The operand `{ "var": "a.b" }`
+    /// of JsonLogic becomes `a.b`.
     fn operand_of(&self, value: &Pair<'p>) -> &'cx str {
-        let entries = Self::only_part(value, Rule::braces).and_then(|record| self.entries_of(record));
+        let entries = Self::only_child(value, Rule::braces).and_then(|record| self.entries_of(record));
         match entries.as_deref() {
             Some([("var", field)]) => self.cx.text(field).trim_matches('"'),
             _ => self.cx.text(value),
         }
     }
 
-    /// Returns the diagnostic for parentheses that contain `count` expressions without a name, or a
-    /// field and its value with `:` between them.
+    /// Returns the diagnostic for parentheses that do not contain one expression. They contain
+    /// `count` expressions, or a field and its value with `:` between them.
     pub(in super::super) fn group_error(&self, group: ExprElement, count: usize) -> Diagnostic {
         let message = message!("parentheses must contain exactly one expression");
         let mut arguments = self.inner_pairs(group).filter(|part| part.as_rule() == Rule::argument);

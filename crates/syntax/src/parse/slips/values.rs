@@ -1,4 +1,4 @@
-//! Diagnostics for values in the form of another language. Examples: a text without quotes, a
+//! Diagnostics for values in the syntax of another language. Examples: a text without quotes, a
 //! duration in two parts, and a range with one end.
 
 use super::super::context::unexpected_token;
@@ -60,8 +60,8 @@ impl PrecedenceClimber<'_, '_, '_> {
             .or_else(|| self.word_after_number())
     }
 
-    /// True if the token at `index` is a plain word: no operator, and not similar to an operator of
-    /// another language.
+    /// True if the element at `index` is a plain word: no operator, and not similar to an operator
+    /// of another language.
     fn is_plain_word(&self, index: usize) -> bool {
         let text = self.text_at(index);
         let lower = text.to_lowercase();
@@ -423,7 +423,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 /// the constants stays.
 fn with_commas(source: &str) -> String {
     let mut written = String::with_capacity(source.len());
-    // Where the last constant ends that no comma follows yet.
+    // The end of the last constant, if no comma follows it yet.
     let mut open_end = None;
     for token in tokenize(source, 0) {
         let text = token.text(source);

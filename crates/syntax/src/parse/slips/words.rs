@@ -192,14 +192,15 @@ impl PrecedenceClimber<'_, '_, '_> {
         let is_position = written.starts_with(&format!("index_of({value}, "));
         let is_search = is_position || written.starts_with(&format!("{value} matches "));
         let is_condition = written.starts_with(&format!("{value} "));
-        // The result of another `find` is an element.
+        // In other languages, `find` may return an element instead of a position.
         let is_element = is_position
             && matches!(self.kind_at(next), Some(ExprElementKind::Member | ExprElementKind::Brackets));
         if is_element {
             return diagnostic.help(message!("write `{written}`", written = format!("any x in {value}: …")));
         }
-        // A text without the searched part has no position, so the comparison is replaced, too.
-        let position = foreign::search_by_position(&self.cx.text[call.end as usize..]);
+        // If the searched part is missing, there is no position to compare. So the comparison after
+        // the call is replaced too.
+        let position = foreign::comparison_of_search_position(&self.cx.text[call.end as usize..]);
         if let Some((is_found, length)) = position.filter(|_| is_search && !is_operand) {
             let operator = if is_position { "contains" } else { "matches" };
             let not = if is_found { "" } else { "not " };

@@ -122,8 +122,8 @@ impl Splitter<'_> {
             && matches!(self.token_text(index - 1), "count" | "len" | "size" | "length" | "sum" | "of")
     }
 
-    /// True if the word `intent`, `payload` or `group` at `index` begins a statement: a name and a
-    /// brace follow it, or it begins a line on which the current statement cannot continue.
+    /// True if the word `workflow` at `index` begins a statement: a name and a brace follow it, or
+    /// it begins a line on which the current statement cannot continue.
     fn starts_block(&self, index: usize) -> bool {
         let indent =
             self.sigs[index].indent().filter(|_| self.open_brackets.len() == self.base_bracket_count());

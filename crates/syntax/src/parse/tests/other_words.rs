@@ -1,4 +1,4 @@
-//! Tests of proposals for the words and forms of other languages: each proposed text is in the
+//! Tests of suggestions for the words and syntax of other languages: each suggested text is in the
 //! help, and the fix leaves no error.
 
 use super::errors::check_repair;

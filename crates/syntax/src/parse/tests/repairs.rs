@@ -1,4 +1,4 @@
-//! Regression tests of proposed repairs: a fix keeps comments, reads the words of the author
+//! Regression tests of suggested fixes: a fix keeps comments, uses the words of the author
 //! correctly, and leaves a text that compiles.
 
 use super::errors::check_repair;
@@ -35,7 +35,7 @@ fn check_condition(condition: &str, written: &str) {
     check_repair(&format!("route a when {condition} -> h"), &format!("write `{written}`"));
 }
 
-/// Regression test: the list was written again from its constants, so that the fix deleted the
+/// Regression test: the list was written again from its constants only, so the fix deleted the
 /// comments between them.
 #[test]
 fn a_list_in_other_brackets_keeps_its_comments() {
@@ -77,7 +77,8 @@ fn a_negation_is_never_a_text() {
     check_no_fix("x isn't quite a and y isn't quite b", "`not` comes before the operator");
 }
 
-/// Regression test: `-1` stayed after the operator, and the proposed text did not compile.
+/// Regression test: the comparison with `-1` after the search was not replaced, so the suggested
+/// text did not compile.
 #[test]
 fn a_search_by_a_regular_expression_is_replaced_with_its_comparison() {
     check_condition("text.search(\"a\") != -1", "text matches \"a\"");
@@ -89,8 +90,8 @@ fn a_search_by_a_regular_expression_is_replaced_with_its_comparison() {
     check_no_fix("n + text.search(\"a\") == -1", "write `text matches \"a\"`");
 }
 
-/// Regression test: the position was replaced although it was part of a sum, or an element whose
-/// field is read.
+/// Regression test: a search position was replaced by a condition although it was part of a sum.
+/// The same happened to an element whose field is read.
 #[test]
 fn a_position_in_a_longer_operand_stays_a_number() {
     check_condition("n + text.find(\"a\") == -1", "index_of(text, \"a\")");
@@ -99,8 +100,8 @@ fn a_position_in_a_longer_operand_stays_a_number() {
     check_no_fix("items.find(\"a\")[0] == \"b\"", "write `any x in items: …`");
 }
 
-/// Regression test: the start of a path was searched without a look at the tokens between the
-/// dots, as in `substring(].name, 0, 2)`.
+/// Regression test: the search for the start of a path ignored the tokens between the dots, as in
+/// `substring(].name, 0, 2)`.
 #[test]
 fn a_path_contains_only_names() {
     check_no_fix("items[0].name[:2] == \"a\"", "write `list[0]`");
@@ -111,8 +112,8 @@ fn a_path_contains_only_names() {
     }
 }
 
-/// Regression test: each text in single quotes read the file back to the last line without
-/// indentation, which took minutes for this file.
+/// Regression test: for each text in single quotes, the file was read back to the last line without
+/// indentation. This took minutes for this file.
 #[test]
 fn many_texts_in_single_quotes_are_read() {
     let lines = "    \"x\" -> 'orders'\n".repeat(50_000);
@@ -153,7 +154,8 @@ fn an_import_of_names_is_one_error() {
     assert_eq!(findings("from \"x.rules\"\nimport \"a.rules\"").len(), 1);
 }
 
-/// Regression test: brackets inside a text were counted, and reserved words were proposed as names.
+/// Regression test: brackets inside a text were counted, and reserved words were suggested as
+/// names.
 #[test]
 fn a_definition_of_another_language_is_read_by_its_tokens() {
     let help = |text: &str| diagnostics(text)[0].help.as_deref().unwrap_or_default().to_owned();
@@ -162,7 +164,7 @@ fn a_definition_of_another_language_is_read_by_its_tokens() {
     assert!(!help("with contains as (b)").contains("let contains"));
 }
 
-/// Regression test: a number was proposed that the language does not have.
+/// Regression test: the suggested number was not valid in the language.
 #[test]
 fn a_number_in_quotes_has_digits_at_its_ends() {
     check_condition("x > '0.5'", "0.5");
@@ -207,7 +209,8 @@ fn a_colon_before_a_target_is_no_quantifier() {
     check_condition("not x in xs: x > 3", "not any x in xs: …");
 }
 
-/// Regression test: arguments were assigned in their order although their names say another one.
+/// Regression test: arguments were assigned to parameters in source order although their names say
+/// otherwise.
 #[test]
 fn arguments_with_the_names_of_parameters_belong_to_them() {
     let check = |arguments: &str, expected: &str| {
@@ -223,7 +226,7 @@ fn arguments_with_the_names_of_parameters_belong_to_them() {
     check("kind", "id: …, kind: kind");
 }
 
-/// Regression test: a type and a target were proposed as values to compare with.
+/// Regression test: a type and a target were suggested as values to compare with.
 #[test]
 fn a_name_after_a_colon_is_no_value() {
     check_repair("let total = price: decimal", "write `price as decimal`");

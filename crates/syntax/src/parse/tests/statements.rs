@@ -9,7 +9,7 @@ use crate::parse::{Pair, ParseTree, Rule, parse, splitter, terminals};
 use rulec_base::parallel::Threads;
 use rulec_base::span::FileId;
 
-/// Valid common statements in many forms, which the tests parse and mutate.
+/// Valid common statements in many variants, which the tests parse and mutate.
 const STATEMENT_FORMS: &str = r#"
 route a priority -3 disabled when not a.b["c"][0] in 1..=3 and x.when as number >= -1 -> h(a: b, list: [c,]) { k: {}, "q": 1, }
 route b when any x in [1, 2,]: all y in x: y contains any { a: 1 } and count -> goto other

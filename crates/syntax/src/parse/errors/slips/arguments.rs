@@ -15,7 +15,7 @@ const MAX_ARGUMENTS: usize = 6;
 struct Parameter<'a> {
     name: &'a str,
     is_optional: bool,
-    /// The first word of its type, such as `list` for `list<string>`.
+    /// The first word of the parameter's type, such as `list` for `list<string>`.
     ty: &'a str,
 }
 
@@ -35,22 +35,22 @@ impl Parameter<'_> {
 }
 
 impl ParseFailure<'_, '_> {
-    /// Returns the text of any token of the file.
-    fn file_text(&self, index: usize) -> &str {
+    /// Returns the text of the token with this index in the file. Empty if there is no such token.
+    fn file_token_text(&self, index: usize) -> &str {
         self.cx.sigs.get(index).map_or("", |sig| self.token_text(sig.token))
     }
 
-    /// Returns the indices after the colons of the fields that are declared directly in the bracket
-    /// at `open`, each with the index of its name.
+    /// Returns the fields that are declared directly in the bracket at the token `open`. Each field
+    /// is a pair of token indices: its name, and the first token of its type.
     fn declared_fields(&self, open: usize) -> Vec<(usize, usize)> {
         let (mut fields, mut depth) = (Vec::new(), 0_i32);
         for index in open..self.cx.sigs.len() {
-            let colon = index + 1 + usize::from(self.file_text(index + 1) == "?");
+            let colon = index + 1 + usize::from(self.file_token_text(index + 1) == "?");
             let is_name = matches!(self.cx.sigs[index].token.kind, TokenKind::Word | TokenKind::Quoted);
-            if depth == 1 && is_name && matches!(self.file_text(colon), ":" | "?:") {
+            if depth == 1 && is_name && matches!(self.file_token_text(colon), ":" | "?:") {
                 fields.push((index, colon + 1));
             }
-            depth += match self.file_text(index) {
+            depth += match self.file_token_text(index) {
                 "(" | "{" | "[" | "<" => 1,
                 ")" | "}" | "]" | ">" => -1,
                 _ => 0,
@@ -65,8 +65,8 @@ impl ParseFailure<'_, '_> {
     /// Returns the parameters of the handler that the file declares under this name. `None` without
     /// such a handler.
     fn parameters(&self, handler: &str) -> Option<Vec<Parameter<'_>>> {
-        let text = |index: usize| self.file_text(index);
-        let open = self.cx.declared().parameters_of(handler)?;
+        let text = |index: usize| self.file_token_text(index);
+        let open = self.cx.declared().parameter_bracket_of(handler)?;
         let parameter = |(name, ty): (usize, usize)| Parameter {
             name: text(name),
             is_optional: text(name + 1).starts_with('?'),
@@ -78,22 +78,23 @@ impl ParseFailure<'_, '_> {
     /// Returns the built-in type of a required field of the message, such as `user.role`. `None` if
     /// the file declares no such field, or declares it as optional.
     fn type_of_field(&self, path: &str) -> Option<&str> {
-        let mut open = self.cx.declared().input()?;
+        let mut open = self.cx.declared().input_brace()?;
         let mut ty = "";
         for name in path.split('.') {
             let fields = self.declared_fields(open);
-            let (field, first) = fields.into_iter().find(|(field, _)| self.file_text(*field) == name)?;
-            if self.file_text(field + 1).starts_with('?') {
+            let (field, first) =
+                fields.into_iter().find(|(field, _)| self.file_token_text(*field) == name)?;
+            if self.file_token_text(field + 1).starts_with('?') {
                 return None;
             }
-            (open, ty) = (first, self.file_text(first));
+            (open, ty) = (first, self.file_token_text(first));
         }
         let is_known = matches!(ty, "string" | "int" | "number" | "float" | "bool" | "list" | "dict");
         Some(ty).filter(|ty| is_known || ty.starts_with('"'))
     }
 
     /// Returns the type of an argument that is a constant or a field of the message. `None` if its
-    /// type cannot be seen.
+    /// tokens do not show the type.
     fn type_of_argument(&self, argument: &Range<usize>) -> Option<&str> {
         let last = argument.end - 1;
         let is_single = argument.len() == 1 || argument.len() == 2 && self.text_of(argument.start) == "-";
@@ -186,7 +187,7 @@ impl ParseFailure<'_, '_> {
             |written: &[(&str, String)], name: &str| written.iter().all(|(other, _)| *other != name);
         let free: Vec<&Parameter<'_>> =
             parameters.iter().filter(|parameter| is_free(&written, parameter.name)).collect();
-        for (argument, parameter) in self.assigned(&others, &free) {
+        for (argument, parameter) in self.assign_arguments(&others, &free) {
             written.push((parameter, format!("{parameter}: {}", self.source(argument))));
         }
         for parameter in &parameters {
@@ -206,10 +207,10 @@ impl ParseFailure<'_, '_> {
         Some(if written.contains('…') { diagnostic } else { diagnostic.likely_fix(span, written) })
     }
 
-    /// Assigns arguments to the free parameters: by their names, then in their order if the types
-    /// allow it, otherwise by the types. Leaves out the arguments whose types allow several
-    /// assignments or none.
-    fn assigned<'p>(
+    /// Pairs arguments with the names of parameters that have no argument yet: by name, then in
+    /// source order if the types allow this order, otherwise by type. If the types allow several
+    /// assignments or none, only the pairs found by name are returned.
+    fn assign_arguments<'p>(
         &self,
         arguments: &[Range<usize>],
         parameters: &[&Parameter<'p>],
@@ -235,7 +236,7 @@ impl ParseFailure<'_, '_> {
         if let Some((index, place)) = named {
             let (mut arguments, mut parameters) = (arguments.to_vec(), parameters.to_vec());
             let assignment = (arguments.remove(index), parameters.remove(place).name);
-            let mut others = self.assigned(&arguments, &parameters);
+            let mut others = self.assign_arguments(&arguments, &parameters);
             others.push(assignment);
             return others;
         }

@@ -1,5 +1,5 @@
-//! Diagnostics for words after the file of an import, by which other languages take a part of the
-//! declarations or give the file a name.
+//! Diagnostics for words after the file of an import. Other languages use such words to import only
+//! some declarations, or to give the imported file a name.
 
 use super::super::super::context::unexpected_token;
 use super::super::{ParseFailure, Rule};

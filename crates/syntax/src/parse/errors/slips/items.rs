@@ -52,8 +52,8 @@ impl ParseFailure<'_, '_> {
         Some(unexpected_token(self.span_of_tokens(index..index + 1), message, help))
     }
 
-    /// Returns the help text for `rule "a" when CONDITION then "MESSAGE"`, whose condition holds
-    /// for a violation, as in a `forbid`. `index` is the first token of the line, and `name` the
+    /// Returns the help text for `rule "a" when CONDITION then "MESSAGE"`, if a true condition
+    /// means a violation, as in a `forbid`. `index` is the first token of the line, and `name` the
     /// name of the rule. `None` for other lines.
     fn violation_help(&self, word: &str, index: usize, name: &str) -> Option<Message> {
         let is_condition = |word: &str| matches!(word, "when" | "if" | "where");

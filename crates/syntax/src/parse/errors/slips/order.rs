@@ -12,7 +12,7 @@ use rulec_lang::ty::Ty;
 use std::ops::Range;
 
 /// Maximum length, in bytes, of a statement that a help text repeats.
-const MAX_WRITTEN: usize = 200;
+const MAX_REPEATED_BYTES: usize = 200;
 
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for clauses in the wrong order. `None` without such a mistake.
@@ -94,7 +94,7 @@ impl ParseFailure<'_, '_> {
         let begins_at_start = parts.first().is_some_and(|(_, tokens)| tokens.start == start);
         let is_complete = parts.iter().all(|(rank, tokens)| tokens.len() > 1 || *rank == 1);
         let (late, early) = Self::first_misplaced(&parts)?;
-        // The next route may be read as a part of this one.
+        // The next route may have been parsed as a part of this one.
         let has_other = (start..self.cx.tokens.end).any(|index| self.text_of(index) == "route");
         // `priority` and `disabled` may be written in any order.
         if has_other || !begins_at_start || !is_complete || !has(2) || !has(4) || parts[early].0 < 2 {
@@ -157,8 +157,9 @@ impl ParseFailure<'_, '_> {
         self.suggest_order(by, message, self.span_of_tokens(start..self.cx.tokens.end), ("history", &written))
     }
 
-    /// Builds a diagnostic that suggests to write `head` and `written`. Its fix replaces the span
-    /// `replaced` by `written`. A long text is not repeated.
+    /// Builds a diagnostic that suggests the text `head written`. Its fix replaces the span
+    /// `replaced` by `written`. If the text is too long to repeat, the help is general and there is
+    /// no fix.
     fn suggest_order(
         &self,
         span: Span,
@@ -166,7 +167,7 @@ impl ParseFailure<'_, '_> {
         replaced: Span,
         (head, written): (&str, &str),
     ) -> Option<Diagnostic> {
-        let is_short = head.len() + written.len() <= MAX_WRITTEN && !written.contains(['\n', '#']);
+        let is_short = head.len() + written.len() <= MAX_REPEATED_BYTES && !written.contains(['\n', '#']);
         let diagnostic = match is_short {
             true => unexpected_token(span, message, message!("write `{head} {written}`")),
             false => unexpected_token(span, message, message!("move it there")),
@@ -356,7 +357,7 @@ impl ParseFailure<'_, '_> {
         }
         let written = format!("def {head} = {}", self.source(first..last));
         let span = self.span_of_tokens(start..end);
-        let is_short = written.len() <= MAX_WRITTEN && !written.contains('\n');
+        let is_short = written.len() <= MAX_REPEATED_BYTES && !written.contains('\n');
         Some(match is_short {
             true => {
                 unexpected_token(self.span, message, message!("write `{written}`")).likely_fix(span, written)

@@ -14,7 +14,7 @@ const QUANTIFIERS: [&str; 5] = ["any", "all", "count", "first", "last"];
 
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a wrong or missing word before `x in LIST:`, as in `nay one in
-    /// items: one.n > 3`. Only a quantifier has this form. The unexpected token is the colon.
+    /// items: one.n > 3`. Only a quantifier has this syntax. The unexpected token is the colon.
     /// `None` without such a mistake.
     pub(super) fn misspelt_quantifier(&self) -> Option<Diagnostic> {
         let has_other_colons =
@@ -97,8 +97,8 @@ impl ParseFailure<'_, '_> {
         )
     }
 
-    /// Returns the end of the list of a quantifier. The list begins at the token `start`, and is a
-    /// path or a part of the history.
+    /// Returns the end of the list of a quantifier. The list begins at the token `start`. It is a
+    /// path, or a selection of the history such as `history within 1h`.
     fn list_end(&self, start: usize) -> usize {
         let mut end = self.path_end(start);
         while self.text_of(start) == "history" && matches!(self.text_of(end), "within" | "after" | "before") {

@@ -23,7 +23,7 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns the index of the last token `given` or `expect` before the unexpected token.
-    fn part_start(&self) -> Option<usize> {
+    fn last_given_or_expect(&self) -> Option<usize> {
         (self.cx.tokens.start..self.token_index).rev().find(|index| {
             matches!(self.text_of(*index), "given" | "expect") && self.text_of(index - 1) != "."
         })
@@ -32,7 +32,7 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for `given text "refund"` and `given text is "refund"`. `None`
     /// without such a mistake.
     fn given_without_equals(&self) -> Option<Diagnostic> {
-        let given = self.part_start().filter(|index| self.text_of(*index) == "given")?;
+        let given = self.last_given_or_expect().filter(|index| self.text_of(*index) == "given")?;
         if !self.expects_rule(Rule::equals) || self.token_index < given + 2 {
             return None;
         }
@@ -60,7 +60,7 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a keyword before the name of a result: `expect route refunds`.
     /// `None` without such a mistake.
     fn keyword_after_expect(&self) -> Option<Diagnostic> {
-        let expect = self.part_start().filter(|index| self.text_of(*index) == "expect")?;
+        let expect = self.last_given_or_expect().filter(|index| self.text_of(*index) == "expect")?;
         let word = self.token_index - 1;
         let name = self.token_index + usize::from(matches!(self.found_text, "==" | "=" | ":"));
         if word != expect + 1 || !matches!(self.kind_of(name)?, TokenKind::Word | TokenKind::String) {
@@ -104,7 +104,7 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a condition after `expect`, as in `expect text contains "a"`.
     /// `None` without such a mistake.
     fn condition_after_expect(&self) -> Option<Diagnostic> {
-        let expect = self.part_start().filter(|index| self.text_of(*index) == "expect")?;
+        let expect = self.last_given_or_expect().filter(|index| self.text_of(*index) == "expect")?;
         let found = self.found_text;
         let is_operator = Op::from_spelling(found).is_some()
             || matches!(found, "is" | "=" | "==" | "!=" | "=~" | "not" | "to" | "be" | "equals");

@@ -33,14 +33,14 @@ impl ParseFailure<'_, '_> {
         self.cx.sigs.get(index).is_some_and(|sig| sig.indent().is_some())
     }
 
-    /// True for a closing bracket, and for the name after a dot. A value ends there.
+    /// True if the token is a closing bracket, or a name after a dot. A value can end there.
     fn ends_value(&self, index: usize) -> bool {
         self.kind_of(index).is_some_and(TokenKind::closes_bracket)
             || index > self.cx.tokens.start && self.text_of(index - 1) == "."
     }
 
     /// Returns the start of the path `a.b.c` that ends before the token `end`. `None` if no path
-    /// ends there, or if anything else precedes a dot, as in `items[0].name`.
+    /// ends there, or if something other than a name precedes a dot, as in `items[0].name`.
     pub(in super::super) fn path_start(&self, end: usize) -> Option<usize> {
         let is_name =
             |index: &usize| matches!(self.kind_of(*index), Some(TokenKind::Word | TokenKind::Quoted));
@@ -173,8 +173,8 @@ impl ParseFailure<'_, '_> {
         proposed(self.span_of_tokens(joint - 2..end + 1), self.source(joint - 2..end), written)
     }
 
-    /// Returns the diagnostic for a word after the type of a field by which other languages mark
-    /// the field: `phone: string private`. The parser takes the word for the name of the next
+    /// Returns the diagnostic for a word after the type of a field that marks the field in other
+    /// languages: `phone: string private`. The parser takes the word for the name of the next
     /// field, and fails one token later. `None` without such a mistake.
     fn mark_of_field(&self) -> Option<Diagnostic> {
         if !self.is_in_fields() {
