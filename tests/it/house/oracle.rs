@@ -53,8 +53,8 @@ fn only_logs_read_the_time_of_day() {
     let reads = ["now_utc(", "now_local(", "SystemTime::now", "Timestamp::now", "Zoned::now"];
     let logs = [
         "crates/runtime/src/route.rs",
-        "crates/runtime/src/route/begun.rs",
         "crates/runtime/src/route/log/line.rs",
+        "crates/runtime/src/route/started_route.rs",
         "crates/runtime/src/route/watched.rs",
         "crates/serve/src/events.rs",
         "crates/serve/src/otlp.rs",

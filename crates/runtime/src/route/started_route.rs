@@ -14,8 +14,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use time::OffsetDateTime;
 
-/// A message that is decided and whose handler has not run yet; see [`Router::begin_route`]. If this
-/// value is dropped, the decision is counted and logged as `cancelled`.
+/// A message that is decided and whose handler has not run yet; see [`Router::begin_route`]. If
+/// this value is dropped, the decision is counted and logged as `cancelled`.
 #[must_use]
 pub struct StartedRoute {
     router: Router,
@@ -28,8 +28,8 @@ pub struct StartedRoute {
     /// was not called.
     computed_permissions: Option<Permissions>,
     pending: PendingDecision,
-    /// Counts the call that the caller itself makes. `None` until [`StartedRoute::own_call`] has returned
-    /// its request.
+    /// Counts the call that the caller itself makes. `None` until [`StartedRoute::own_call`] has
+    /// returned its request.
     call: Option<CountedCall>,
 }
 
@@ -90,8 +90,8 @@ impl StartedRoute {
 
     /// Returns the request for the selected handler if the caller may call the handler itself. The
     /// sender must have the required permissions, and the handler must have no
-    /// [`Policy`](super::Policy). The caller then ends the message with [`StartedRoute::finish`]. If this
-    /// returns `None`, the caller must end the message with [`StartedRoute::run`].
+    /// [`Policy`](super::Policy). The caller then ends the message with [`StartedRoute::finish`]. If
+    /// this returns `None`, the caller must end the message with [`StartedRoute::run`].
     pub fn own_call(&mut self, permissions: Option<&Permissions>) -> Option<Request> {
         let request = self.request.as_ref()?;
         let shared = &self.router.shared;
