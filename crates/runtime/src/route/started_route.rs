@@ -90,8 +90,8 @@ impl StartedRoute {
 
     /// Returns the request for the selected handler if the caller may call the handler itself. The
     /// sender must have the required permissions, and the handler must have no
-    /// [`Policy`](super::Policy). The caller then ends the message with [`StartedRoute::finish`]. If
-    /// this returns `None`, the caller must end the message with [`StartedRoute::run`].
+    /// [`Policy`](super::Policy). The caller then ends the message with [`StartedRoute::finish`].
+    /// If this returns `None`, the caller must end the message with [`StartedRoute::run`].
     pub fn own_call(&mut self, permissions: Option<&Permissions>) -> Option<Request> {
         let request = self.request.as_ref()?;
         let shared = &self.router.shared;
