@@ -80,7 +80,8 @@ use serde_json::{Map, Value as Json};
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 
-/// The error of a check that has already reported its cause, so that the caller only stops.
+/// The error of a check that has already reported a diagnostic about its cause. Callers report
+/// nothing more; they only stop or continue with the next item.
 pub struct AlreadyReported;
 
 pub type Checked<T> = Result<T, AlreadyReported>;
@@ -186,7 +187,8 @@ fn join_names<'n>(names: impl Iterator<Item = &'n str>) -> String {
     names.join(", ")
 }
 
-/// Maximum number of name comparisons in one pass. After that, no similar names are suggested.
+/// Maximum number of comparisons of similar names in one pass. After that, the checker suggests no
+/// names.
 const MAX_NAME_COMPARISONS: usize = 1 << 16;
 /// Maximum number of names that a help text lists.
 const MAX_LISTED_NAMES: usize = 20;
@@ -213,7 +215,8 @@ struct Checker<'a> {
     entries: HashMap<Arc<str>, hir::TableId>,
     /// The number of name comparisons that are left in this pass for suggesting similar names.
     remaining_comparisons: Cell<usize>,
-    /// The declared names that have no value, such as tables; collected at the first unknown name.
+    /// The names of declarations that are no values, such as tables. Collected when the first
+    /// unknown name is reported.
     other_names: OnceCell<HashMap<&'a str, unknown::OtherName<'a>>>,
     /// All `goto`s, each as the index of its table, the index of its target table, and its span.
     jumps: Vec<(usize, usize, Span)>,
@@ -233,8 +236,8 @@ struct Checker<'a> {
     analysis_state: request::AnalysisState<'a>,
     /// The type of a recorded message; `None` if the rules have no `history` statement.
     history_element: Option<Ty>,
-    /// Tests that named values of the current payload rule have their declared types. They become
-    /// part of the rule's condition.
+    /// Conditions that the named values which the current payload rule reads have their declared
+    /// types. They become part of the rule's condition.
     pending_type_tests: Vec<hir::Cond>,
     payload: payload::PayloadState,
     /// For each message path that was read: the id of its slot (a field with the kinds to which it
@@ -432,8 +435,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Warns about unused definitions of the main file. If `is_whole_program`, also warns about
-    /// settings without effect. Reports nothing after an error. Of a file without decisions, which
-    /// other files import, reports only settings of the file itself.
+    /// settings without effect. Reports nothing after an error. If the main file makes no
+    /// decisions, because other files import it, reports only file settings without effect.
     fn warn_unused_definitions(&mut self, is_whole_program: bool) {
         use StatementKind as Kind;
         let makes_decisions = |statement: &Statement| {

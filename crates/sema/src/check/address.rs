@@ -15,7 +15,7 @@ use rulec_lang::ty::KindSet;
 use rulec_syntax::ast;
 use rulec_syntax::write::quote_string;
 
-/// What a value contains, as far as its name says it.
+/// The kind of address that a value contains, according to the value's name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Content {
     Url,
@@ -26,8 +26,8 @@ enum Content {
 }
 
 impl Checker<'_> {
-    /// Warns about a constant text with a character that no address contains, next to the value of
-    /// an address.
+    /// Warns if an address is compared with a constant text that has a character which no address
+    /// contains. The name of a value says whether it is an address.
     pub(super) fn warn_not_in_address(
         &mut self,
         binary: &ast::Binary,
@@ -113,7 +113,7 @@ impl Checker<'_> {
     }
 }
 
-/// True for the name of a field with a host, in lower case.
+/// True if the lower-case name of a field says that the field contains a host, such as `url_host`.
 fn is_name_of_host(name: &str) -> bool {
     let prefixes = ["url", "email", "source"];
     let name = name.replace('_', "");
@@ -121,9 +121,9 @@ fn is_name_of_host(name: &str) -> bool {
     matches!(name, "host" | "hostname" | "domain")
 }
 
-/// Returns the first full-width character of a text, if an address must have the ASCII character in
-/// its place. Only a whole host or e-mail address counts, and the start of a URL: its path may
-/// contain such characters.
+/// Returns the first full-width character of an address, where only the ASCII character is valid. A
+/// host or e-mail address is searched completely. A URL is searched only up to the end of its host,
+/// because its path may contain such characters. `None` also if the text is no address.
 fn full_width_char(text: &str, content: Content) -> Option<char> {
     let ascii: String = text.chars().map(to_ascii).collect();
     let length = match content {
@@ -139,7 +139,7 @@ fn full_width_char(text: &str, content: Content) -> Option<char> {
     text.chars().take(length).find(|c| to_ascii(*c) != *c)
 }
 
-/// True for a text of an address with white space before its last character.
+/// True if the text is an address except that it has white space between its other characters.
 fn has_blank_inside(text: &str, content: Content) -> bool {
     let joined = || text.split_whitespace().collect::<String>();
     // Several words before `@`, or a word after a whole address, are a name and its address.
@@ -157,18 +157,18 @@ fn has_blank_inside(text: &str, content: Content) -> bool {
         }
 }
 
-/// True for the start of a URL, such as `https`.
+/// True for a valid scheme of a URL, such as `https`.
 fn is_scheme(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "+.-".contains(c))
 }
 
-/// True for a host with a dot, or for its end, such as `.example.com`. Names of persons and
-/// companies have capital letters.
+/// True for a host name with a dot, or for the end of one, such as `.example.com`. A text with
+/// capital letters is more likely the name of a person or company.
 fn is_host(text: &str) -> bool {
     is_domain(text.strip_prefix('.').unwrap_or(text)) && !text.contains(char::is_uppercase)
 }
 
-/// True for an e-mail address, or for its end, such as `@example.com`.
+/// True for an e-mail address, or for the end of one, such as `@example.com`.
 fn is_email(text: &str) -> bool {
     let is_name = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "._+-".contains(c));
     text.split_once('@').is_some_and(|(name, domain)| is_name(name) && domain.is_ascii() && is_domain(domain))

@@ -87,8 +87,8 @@ impl Checker<'_> {
     }
 }
 
-/// Traverses the condition of a branch, and records whether it reads the message, and its regular
-/// expressions.
+/// Traverses the condition of a branch. Records whether the condition reads the message, and
+/// collects its regular expressions.
 struct Visit<'v, 'c> {
     checker: &'v Checker<'c>,
     seen_lets: HashSet<usize>,
@@ -116,8 +116,9 @@ impl Visit<'_, '_> {
     }
 }
 
-/// True if the regular expression can match only from the start of a text. If the expression is
-/// computed, only its first part decides. `fold` is true if the expression ignores case.
+/// True if the regular expression can match only from the start of a text. If a call of `join`
+/// computes the expression, the first joined text decides. `fold` is true if the expression ignores
+/// case.
 fn is_anchored(expression: &Expr, fold: bool) -> bool {
     let starts_at_start = |pattern: &str| {
         text::parse_cached(pattern, fold)

@@ -19,11 +19,11 @@ use rulec_lang::value::Value;
 use rulec_syntax::ast::{self, StatementKind};
 use rulec_syntax::write::{quote_raw_string, quote_string};
 
-/// Last words of the names of fields with a short text, which may be the start of a constant.
+/// Last words of the names of fields whose value is a short text, which a constant may contain.
 const SHORT_TEXTS: &[&str] =
     &["ext", "lang", "locale", "language", "mime", "code", "command", "topic", "abbr", "letter"];
 
-/// Words in the names of fields that contain a part of another text.
+/// Words in the names of fields whose value is a part of another text.
 const PARTS_OF_TEXTS: &[&str] =
     &["prefix", "suffix", "domain", "part", "word", "query", "search", "needle", "pattern", "filter", "term"];
 
@@ -103,8 +103,8 @@ impl<'a> Checker<'a> {
         self.diagnostics.push(diagnostic.help(help).likely_fix(span, written));
     }
 
-    /// Warns about a host or e-mail address that is compared with a domain without a separator
-    /// before the domain: `host ends_with "bank.com"` is also true for `otherbank.com`.
+    /// Warns about a host or e-mail address whose end is compared with a domain that has no
+    /// separator before it: `host ends_with "bank.com"` is also true for `otherbank.com`.
     fn warn_domain_without_dot(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
         let name = match &left.kind {
             ExprKind::Call(Function::UrlHost, _) => "host",
@@ -270,8 +270,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Warns about an answer of a language model that is compared with a text that is no branch of
-    /// the choice: `answers.mood == "furious"`.
+    /// Warns if an answer of a language model is compared with a text that is not the id of a
+    /// branch of the choice: `answers.mood == "furious"`.
     fn warn_unknown_answer(&mut self, op: Op, answer: &Expr, constant: &Expr) {
         let Some(value) = constant.as_const().map(Const::value) else { return };
         if !matches!(op, Op::Eq | Op::Ne | Op::In) {
@@ -370,7 +370,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// True for the end of an e-mail address or file, and for the start of a URL or path.
+/// True for a text that looks like the end of an e-mail address or file name, or like the start of
+/// a URL or path.
 fn is_part_of_address(text: &str) -> bool {
     text.starts_with(['@', '.']) || text.ends_with(['/', ':']) || text.contains("://")
 }

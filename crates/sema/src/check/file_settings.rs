@@ -15,7 +15,7 @@ use rulec_lang::operators::Case;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-/// The settings of a file that change how its conditions are read.
+/// The settings of a file that change how its conditions are evaluated.
 #[derive(Clone, Default)]
 pub(super) struct FileSettings {
     /// Whether the file ignores case. `None` if it has no such setting: then conditions respect
@@ -26,7 +26,8 @@ pub(super) struct FileSettings {
     pub form: NormalizationForm,
     /// The time zone for clock functions that are called without one; `None` if the file sets none.
     pub zone: Option<Arc<str>>,
-    /// Whether white space around a message and a pattern of a flow counts (`white_space: kept`).
+    /// Whether white space around a message and around a flow's pattern is significant
+    /// (`white_space: kept`).
     pub keeps_white_space: bool,
     /// Whether expressions in choices must match from the start of a text (`regex: anchored`).
     pub anchored_regexes: bool,
@@ -95,8 +96,8 @@ impl SettingUses<'_> {
         self.written.push(WrittenSetting { name, of_file, applies_to: applies_to.clone(), span });
     }
 
-    /// Records that the main file contains a limit. A limit that very many statements reach is not
-    /// recorded.
+    /// Records that the main file sets a limit, to warn later if no statement depends on it. Limits
+    /// that apply to almost every statement are not recorded.
     pub fn record_written_limit(&mut self, limit: Limit, span: Span) {
         let applies_to = match limit {
             Limit::RegexBytes | Limit::RegexWork => message!("regular expressions"),

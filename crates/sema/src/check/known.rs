@@ -1,5 +1,5 @@
-//! Checks constant texts that must have a valid form: time zones, versions, networks, and names of
-//! hash functions for `bucket`. An invalid text in a message makes a result missing or unknown; an
+//! Checks constant texts that must be valid: time zones, versions, networks, and names of hash
+//! functions for `bucket`. An invalid text in a message makes a result missing or unknown; an
 //! invalid constant is an error.
 
 use super::{Checked, Checker};
@@ -126,8 +126,8 @@ impl Checker<'_> {
     }
 }
 
-/// Returns the comparisons of a version `x` that a range in the notation of a package manager
-/// means, such as `~> 1.2`, `^1.4`, `1.x` or `>=1.2 <2`. `None` for any other text.
+/// Converts a version range in the notation of a package manager, such as `~> 1.2`, `^1.4`, `1.x`
+/// or `>=1.2 <2`, to comparisons of a version `x`. `None` for any other text.
 fn version_range(text: &str) -> Option<String> {
     let text = text.trim();
     if let Some((low, high)) = text.split_once(" - ") {
@@ -146,8 +146,8 @@ fn version_range(text: &str) -> Option<String> {
     comparisons.filter(|all| !all.is_empty()).map(|all| all.join(" and "))
 }
 
-/// Returns the comparisons that one part of a range of versions means. `None` for a part without a
-/// sign or a wildcard, and for any other text.
+/// Converts one part of a version range, such as `>=1.2`, to comparisons of a version `x`. `None`
+/// if the part has neither a sign nor a wildcard, or if its remaining text is not a version.
 fn comparisons_of(part: &str) -> Option<String> {
     let version = part.trim_start_matches(['<', '>', '=', '~', '^']);
     let sign = &part[..part.len() - version.len()];
@@ -175,7 +175,8 @@ fn comparisons_of(part: &str) -> Option<String> {
     Some(format!("x >= \"{}\" and x < \"{}\"", dotted(&numbers), dotted(&end)))
 }
 
-/// Returns the one to three numbers of a version without further parts. `None` for any other text.
+/// Parses a version of one to three numbers, such as `1.2` or `v1.2.3`. `None` for any other text,
+/// such as a version with a suffix.
 fn numbers_of(text: &str) -> Option<Vec<u64>> {
     let numbers: Option<Vec<u64>> = text
         .trim()
@@ -190,8 +191,9 @@ fn dotted(numbers: &[u64]) -> String {
     numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(".")
 }
 
-/// Returns the zone for an offset such as `GMT+1`, `UTC-8` or `+08:00`. The names in the database
-/// have the opposite sign. `None` for other texts, and for offsets that are not whole hours.
+/// Returns the name in the time-zone database for an offset such as `GMT+1`, `UTC-8` or `+08:00`.
+/// These names have the opposite sign: `Etc/GMT-1` is one hour ahead of UTC. `None` for other
+/// texts, and for offsets that are not whole hours.
 fn fixed_zone(text: &str) -> Option<&'static str> {
     let upper = text.to_uppercase();
     let offset = upper.trim_start_matches("ETC/").trim_start_matches("GMT").trim_start_matches("UTC").trim();

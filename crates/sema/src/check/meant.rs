@@ -49,9 +49,9 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Returns the call that reads a named group of a regular expression in the same statement, for
-    /// a name that is no value: `capture(text, r"#(?<id>\d+)", "id")` for `id`. `None` for other
-    /// names.
+    /// If an unknown name is a named group of a regular expression in the same statement, returns
+    /// the call that reads this group: `capture(text, r"#(?<id>\d+)", "id")` for `id`. `None` for
+    /// other names.
     pub(super) fn captured_group(&self, name: &str, span: Span) -> Option<String> {
         let statement = self.statements().find(|statement| {
             let place = statement.span;
@@ -109,8 +109,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the number of next nodes in the first test that gives a list `next`. An error
-    /// message about an index such as `next[-1]` needs this number.
+    /// Returns the number of nodes in the field `next` of the first `test` that gives this field as
+    /// a list. An error message about an index such as `next[-1]` needs this number.
     pub(super) fn tested_next_count(&self) -> Option<usize> {
         self.statements().find_map(|statement| {
             let StatementKind::Test(test) = &statement.kind else { return None };
@@ -138,7 +138,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Reports a JSON Schema that is written in place of a type. Returns the type that the schema
-    /// describes, so that checking can continue. `None` for any other record.
+    /// describes, so that checking can continue. `None` if the record `fields` is not a JSON
+    /// Schema.
     pub(super) fn report_json_schema(&mut self, fields: &[ast::Field], span: Span) -> Option<Ty> {
         // `{ type: string }` alone is an ordinary record with a field named `type`.
         let is_record = |field: &ast::Field| {
@@ -156,7 +157,7 @@ impl<'a> Checker<'a> {
         Some(ty)
     }
 
-    /// Returns the type that a JSON Schema describes, in the syntax of the language and as a type.
+    /// Returns the type that a JSON Schema describes, as source text of the rules and as a type.
     /// `None` if the fields do not form a JSON Schema.
     fn type_of_schema(&mut self, fields: &[ast::Field]) -> Option<(String, Ty)> {
         let field = |name: &str| fields.iter().find(|field| field.name.node == name).map(|field| &field.ty);
@@ -215,9 +216,9 @@ fn letters(name: &str) -> String {
     name.flat_map(char::to_lowercase).collect()
 }
 
-/// Searches for a declared path of several names that equals `wanted` without separators. `path`
-/// holds the names of the enclosing records, and `left` the number of fields that may still be
-/// compared.
+/// Searches for a declared path of several names whose letters, as [`letters`] returns them, equal
+/// `wanted`. `path` holds the names of the enclosing records, and `left` the number of fields that
+/// may still be compared.
 fn path_like<'t>(
     record: &'t RecordType,
     wanted: &str,
@@ -241,8 +242,8 @@ fn path_like<'t>(
     None
 }
 
-/// Returns the value of a declared enumeration that equals this text, with the same or another
-/// case. `left` is the number of fields that may still be compared.
+/// Returns the value of a declared enumeration that equals this text, with case ignored. `left` is
+/// the number of fields that may still be compared.
 fn enumerated_text(record: &RecordType, text: &str, left: &mut usize) -> Option<String> {
     record.fields.iter().find_map(|field| {
         *left = left.checked_sub(1)?;

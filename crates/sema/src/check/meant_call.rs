@@ -98,7 +98,7 @@ pub(super) fn returns_type(name: &str) -> bool {
     )
 }
 
-/// Returns the comparison that a criterion of a spreadsheet means: `> 3` for `">3"`.
+/// Converts a criterion of a spreadsheet function to a comparison: `">3"` to `> 3`.
 fn comparison(criterion: &str) -> String {
     let inner = criterion.trim_matches('"');
     let signs = inner.len() - inner.trim_start_matches(['<', '>', '=']).len();

@@ -24,8 +24,8 @@ enum Wanted {
 /// A setting of a workflow node: its name, the type of its value, and whether the node needs it.
 type Setting = (&'static str, Wanted, bool);
 
-/// The built-in kinds of workflow nodes, each with its settings. `exit_on_score: 0` turns the test
-/// of the score off.
+/// The built-in kinds of workflow nodes, each with its settings. The value 0 is allowed for
+/// `exit_on_score`; it means that no score ends the loop.
 const KINDS: &[(&str, &[Setting])] = &[
     ("vote", &[("threshold", Wanted::Share, true), ("voters", Wanted::Names, false)]),
     ("loop", &[("max_rounds", Wanted::Count, true), ("exit_on_score", Wanted::Number, false)]),
@@ -110,7 +110,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Warns if a list of names is empty or contains a name twice, which a run refuses.
+    /// Warns if a list of names is empty or contains a name twice. Such a list makes a run fail.
     fn warn_refused_voters(&mut self, wanted: Wanted, span: Span, value: &Json) {
         let Some(names) = value.as_array().filter(|_| wanted == Wanted::Names) else { return };
         let twice = names.iter().enumerate().find(|(position, name)| names[..*position].contains(name));
@@ -126,8 +126,8 @@ impl Checker<'_> {
     }
 }
 
-/// Returns the share that a number of percent means: `0.6` for `60` and `"60%"`. `None` for other
-/// values.
+/// Converts a percentage to a share: `60` and `"60%"` to 0.6. A share is returned unchanged. `None`
+/// for other values.
 fn share(value: &Json) -> Option<f64> {
     let percent = match value {
         Json::String(text) => text.trim().trim_end_matches('%').trim().parse().ok()?,

@@ -54,8 +54,8 @@ pub(super) struct KeywordPattern {
     pub span: Span,
 }
 
-/// Maximum number of regular-expression searches in the check for patterns that match examples of
-/// other flows.
+/// Maximum number of regular-expression searches in the check for patterns that match example
+/// messages of intent flows.
 const MAX_REGEX_SEARCHES: usize = 100_000;
 
 /// A matcher for all `exact` and `contains` patterns that prepare texts in the same way, for
@@ -115,8 +115,8 @@ impl LiteralMatcher {
     }
 }
 
-/// Finds the first keyword pattern of the other flows that matches an example message of an intent
-/// flow. An intent flow has no patterns, so such a pattern takes its messages away.
+/// Finds the first keyword pattern that matches an example message of an intent flow. Patterns are
+/// tried before intents, so such a message selects the flow of the pattern.
 struct PatternMatcher<'m> {
     literals: &'m [LiteralMatcher],
     regexes: Vec<(usize, LazyRegex)>,
