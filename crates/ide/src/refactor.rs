@@ -173,7 +173,8 @@ fn is_within(inner: Span, outer: Span) -> bool {
     inner.file == outer.file && outer.start <= inner.start && inner.end <= outer.end
 }
 
-/// Returns all routes of the file or table in which a route contains the selection.
+/// Returns the routes of the file or table that contains the route at the selection. `None` if no
+/// route contains the selection.
 fn routes_around(entries: &[OutlineEntry], selection: Span) -> Option<Vec<&OutlineEntry>> {
     let entry = entries
         .iter()

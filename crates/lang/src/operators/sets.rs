@@ -1,5 +1,5 @@
-//! Constant lists as sets. A predicate that is repeated for the elements of a long list looks each
-//! element up instead of comparing it with each constant. The results equal the results of the
+//! Constant lists as sets. If a predicate is evaluated for many values, each value is looked up in
+//! the set instead of being compared with each constant. The results equal the results of the
 //! functions in [`super::implementations`].
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]

@@ -299,7 +299,8 @@ fn is_constant(name: &str) -> bool {
     matches!(name, "true" | "false")
 }
 
-/// True for a name by which JSON Schema restricts a whole record, and which is no field.
+/// True for a keyword by which JSON Schema restricts a whole record, such as
+/// `additionalProperties`. Such a keyword is not the name of a field.
 fn is_schema_setting(name: &str) -> bool {
     matches!(
         name,

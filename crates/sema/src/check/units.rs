@@ -1,6 +1,7 @@
-//! Warns about a duration or a size next to a name that says another unit, as in `wait_ms > 30s`. A
-//! duration is a number of seconds, and a size a number of bytes. Also warns about a duration
-//! without a unit, such as `history within 10`, or with the number of milliseconds.
+//! Warns about a duration or a size that is compared with a value whose name says another unit, as
+//! in `wait_ms > 30s`. A duration is a number of seconds, and a size a number of bytes. Also warns
+//! about a duration without a unit, such as `history within 10`, or with the number of
+//! milliseconds.
 
 use super::Checker;
 use crate::hir::{Expr, ExprKind, Term};
@@ -19,8 +20,8 @@ enum Measured {
     Size,
 }
 
-/// The units that names of fields end with: the words, what they measure, and the length of one
-/// unit in seconds or bytes.
+/// The units that names of fields end with: the words for the unit, whether it measures time or
+/// size, and the length of one unit in seconds or bytes.
 const NAMED_UNITS: &[(&[&str], Measured, f64)] = &[
     (&["ns", "nanos", "nanoseconds"], Measured::Time, 1e-9),
     (&["us", "micros", "microseconds"], Measured::Time, 1e-6),
@@ -53,8 +54,8 @@ impl Checker<'_> {
         self.warn_milliseconds_beside(right, &binary.left);
     }
 
-    /// Warns about a difference of two times, in seconds, next to a number of milliseconds:
-    /// `now - created > 86_400_000`.
+    /// Warns about a difference of two times, in seconds, that is compared with a number of
+    /// milliseconds: `now - created > 86_400_000`.
     fn warn_milliseconds_beside(&mut self, value: &Expr, written: &ast::Expr) {
         if !self.is_difference_of_times(value) {
             return;
@@ -188,7 +189,8 @@ fn usual_duration_in_milliseconds(number: u64) -> Option<String> {
     })
 }
 
-/// Returns the unit that the last word of a name says: the word, what it measures, and its length.
+/// Returns the unit that the last word of a name says: the word, whether the unit measures time or
+/// size, and the length of one unit in seconds or bytes.
 fn named_unit(name: &str) -> Option<(String, Measured, f64)> {
     let word = last_word(name);
     // A name that is only an abbreviation may mean something else.

@@ -112,7 +112,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns the warning for `round(x, 2) == 19.999`. `bound` is the constant with its span.
+    /// Returns the warning for a number with more digits than `round` leaves, as in
+    /// `round(x, 2) == 19.999`. The last parameter is the constant with its span.
     fn more_digits(&self, op: Op, value: &Expr, (_, bound_span): (Value<'_>, Span)) -> Option<Diagnostic> {
         let (function, args) = match &value.kind {
             ExprKind::Call(function, args) => (*function, args),
