@@ -20,11 +20,11 @@ use rulec_syntax::ast::{self, StatementKind};
 use rulec_syntax::write::{quote_raw_string, quote_string};
 
 /// Last words of the names of fields whose value is a short text, which a constant may contain.
-const SHORT_TEXTS: &[&str] =
+const SHORT_TEXT_WORDS: &[&str] =
     &["ext", "lang", "locale", "language", "mime", "code", "command", "topic", "abbr", "letter"];
 
 /// Words in the names of fields whose value is a part of another text.
-const PARTS_OF_TEXTS: &[&str] =
+const TEXT_PART_WORDS: &[&str] =
     &["prefix", "suffix", "domain", "part", "word", "query", "search", "needle", "pattern", "filter", "term"];
 
 impl<'a> Checker<'a> {
@@ -70,10 +70,11 @@ impl<'a> Checker<'a> {
         let ExprKind::Slot(id) = &right.kind else { return };
         let path = &self.fields.slot(*id).path;
         // A field such as `allowed_prefix` contains the part to search for.
-        let is_part = path.last().is_some_and(|name| {
-            let name = name.to_lowercase();
-            PARTS_OF_TEXTS.iter().any(|word| name.contains(word))
-        }) || path.last().is_some_and(|name| SHORT_TEXTS.contains(&last_word(name).as_str()));
+        let is_part =
+            path.last().is_some_and(|name| {
+                let name = name.to_lowercase();
+                TEXT_PART_WORDS.iter().any(|word| name.contains(word))
+            }) || path.last().is_some_and(|name| SHORT_TEXT_WORDS.contains(&last_word(name).as_str()));
         let is_doubtful = |constant: &str| {
             is_part_of_address(constant)
                 || is_text_path(path) && constant.contains(|c: char| c.is_alphanumeric())

@@ -43,13 +43,18 @@ impl FileSettings {
 /// A set of settings (of [`SETTING_NAMES`]), one bit for each setting.
 type SettingSet = u8;
 pub(super) const CASE: SettingSet = 1;
-pub(super) const FORM: SettingSet = 2;
+pub(super) const NORMALIZATION: SettingSet = 2;
 pub(super) const ZONE: SettingSet = 4;
 pub(super) const WHITE_SPACE: SettingSet = 8;
 pub(super) const REGEX: SettingSet = 16;
 /// The bit and the name of each setting that a [`SettingSet`] can contain.
-const SETTING_NAMES: [(SettingSet, &str); 5] =
-    [(CASE, "case"), (FORM, "normalize"), (ZONE, "zone"), (WHITE_SPACE, "white_space"), (REGEX, "regex")];
+const SETTING_NAMES: [(SettingSet, &str); 5] = [
+    (CASE, "case"),
+    (NORMALIZATION, "normalize"),
+    (ZONE, "zone"),
+    (WHITE_SPACE, "white_space"),
+    (REGEX, "regex"),
+];
 
 /// A setting that a file contains.
 struct WrittenSetting {
@@ -159,7 +164,7 @@ impl<'a> Checker<'a> {
         let (theirs, ours) = (self.settings_of(declared.file), self.settings_of(span.file));
         let differing = [
             (CASE, (theirs.ignores_case(), theirs.full_case) != (ours.ignores_case(), ours.full_case)),
-            (FORM, theirs.form != ours.form),
+            (NORMALIZATION, theirs.form != ours.form),
             (ZONE, theirs.zone != ours.zone),
         ];
         let differing = differing.into_iter().filter(|(_, differs)| *differs);

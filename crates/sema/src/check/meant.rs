@@ -14,7 +14,7 @@ use std::sync::Arc;
 const MAX_COMPARED_FIELDS: usize = 2000;
 /// Maximum number of names in a declared path, such as three in `ctx.user.role`, that is suggested
 /// for an unknown name. Longer paths are not compared with the name.
-const MAX_PATH: usize = 5;
+const MAX_PATH_NAMES: usize = 5;
 
 impl<'a> Checker<'a> {
     /// Adds a suggestion to a diagnostic about an unknown name: `user.role` for `user_role`, or
@@ -26,12 +26,17 @@ impl<'a> Checker<'a> {
         span: Span,
         record: &RecordType,
     ) -> Result<Diagnostic, Diagnostic> {
-        if let Some(value) = enumerated_text(record, name, &mut MAX_COMPARED_FIELDS.clone()) {
+        if let Some(value) = find_enumeration_value(record, name, &mut MAX_COMPARED_FIELDS.clone()) {
             let text = rulec_syntax::write::quote_string(&value);
             let help = message!("a text is written in quotes: write `{text}`");
             return Ok(diagnostic.help(help).likely_fix(span, text));
         }
-        match path_like(record, &letters(name), &mut Vec::new(), &mut MAX_COMPARED_FIELDS.clone()) {
+        match find_similar_path(
+            record,
+            &normalized_name(name),
+            &mut Vec::new(),
+            &mut MAX_COMPARED_FIELDS.clone(),
+        ) {
             Some(path) => Ok(diagnostic.did_you_mean(span, Some(&path))),
             None => Err(diagnostic),
         }
@@ -211,15 +216,15 @@ impl<'a> Checker<'a> {
 
 /// Returns a name in lower case without word separators such as `_`, so that spellings of one name
 /// compare equal.
-fn letters(name: &str) -> String {
+fn normalized_name(name: &str) -> String {
     let name = name.chars().filter(|c| !matches!(c, '_' | '.' | '的' | '之'));
     name.flat_map(char::to_lowercase).collect()
 }
 
-/// Searches for a declared path of several names whose letters, as [`letters`] returns them, equal
-/// `wanted`. `path` holds the names of the enclosing records, and `left` the number of fields that
-/// may still be compared.
-fn path_like<'t>(
+/// Searches for a declared path of several names that together equal `wanted`, a name without
+/// separators from [`normalized_name`]. `path` holds the names of the enclosing records, and `left`
+/// the number of fields that may still be compared.
+fn find_similar_path<'t>(
     record: &'t RecordType,
     wanted: &str,
     path: &mut Vec<&'t str>,
@@ -227,13 +232,13 @@ fn path_like<'t>(
 ) -> Option<String> {
     for field in &record.fields {
         *left = left.checked_sub(1)?;
-        let Some(rest) = wanted.strip_prefix(letters(&field.name).as_str()) else { continue };
+        let Some(rest) = wanted.strip_prefix(normalized_name(&field.name).as_str()) else { continue };
         path.push(&field.name);
         if rest.is_empty() && path.len() > 1 {
             return Some(path.join("."));
         }
-        let inner = field.ty.fields().filter(|_| path.len() < MAX_PATH && !rest.is_empty());
-        let found = inner.and_then(|inner| path_like(inner, rest, path, left));
+        let inner = field.ty.fields().filter(|_| path.len() < MAX_PATH_NAMES && !rest.is_empty());
+        let found = inner.and_then(|inner| find_similar_path(inner, rest, path, left));
         if found.is_some() {
             return found;
         }
@@ -244,7 +249,7 @@ fn path_like<'t>(
 
 /// Returns the value of a declared enumeration that equals this text, with case ignored. `left` is
 /// the number of fields that may still be compared.
-fn enumerated_text(record: &RecordType, text: &str, left: &mut usize) -> Option<String> {
+fn find_enumeration_value(record: &RecordType, text: &str, left: &mut usize) -> Option<String> {
     record.fields.iter().find_map(|field| {
         *left = left.checked_sub(1)?;
         let values = field.ty.values_or_element_values();
@@ -252,6 +257,6 @@ fn enumerated_text(record: &RecordType, text: &str, left: &mut usize) -> Option<
             true => Some(text.to_owned()),
             false => same_but_case(values, text).map(str::to_owned),
         });
-        found.or_else(|| enumerated_text(field.ty.fields()?, text, left))
+        found.or_else(|| find_enumeration_value(field.ty.fields()?, text, left))
     })
 }

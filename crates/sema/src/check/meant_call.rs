@@ -27,10 +27,10 @@ pub(super) fn expression_for_call(name: &str, args: &[&str], has_now: bool) -> O
             format!("(sum x.{one} * x.{two} for x in {list}: true)")
         }
         ("countif" | "countifs", [list, criterion]) => {
-            format!("(count x in {list}: x {})", comparison(criterion))
+            format!("(count x in {list}: x {})", convert_criterion(criterion))
         }
         ("sumif" | "sumifs", [list, criterion]) => {
-            format!("(sum x for x in {list}: x {})", comparison(criterion))
+            format!("(sum x for x in {list}: x {})", convert_criterion(criterion))
         }
         ("average" | "avg" | "mean", [list]) => format!("sum({list}) / len({list})"),
         ("and", [_, _, ..]) => format!("({})", args.join(" and ")),
@@ -99,7 +99,7 @@ pub(super) fn returns_type(name: &str) -> bool {
 }
 
 /// Converts a criterion of a spreadsheet function to a comparison: `">3"` to `> 3`.
-fn comparison(criterion: &str) -> String {
+fn convert_criterion(criterion: &str) -> String {
     let inner = criterion.trim_matches('"');
     let signs = inner.len() - inner.trim_start_matches(['<', '>', '=']).len();
     match (&inner[..signs], inner[signs..].trim()) {

@@ -13,7 +13,7 @@ use rulec_syntax::write::{format_path, quote_name};
 use std::cmp::Ordering;
 
 /// Maximum depth of a record that is searched for a field.
-const MAX_DEPTH: usize = 3;
+const MAX_RECORD_DEPTH: usize = 3;
 
 /// Words by which other languages name the whole message.
 const MESSAGE_WORDS: &[&str] = &[
@@ -54,7 +54,7 @@ fn collect_paths<'t>(
     paths: &mut Vec<String>,
 ) {
     for field in &record.fields {
-        let Some(inner) = field.ty.fields().filter(|_| outer.len() < MAX_DEPTH) else { continue };
+        let Some(inner) = field.ty.fields().filter(|_| outer.len() < MAX_RECORD_DEPTH) else { continue };
         outer.push(&field.name);
         if let (true, [root, keys @ ..]) = (inner.get(name).is_some(), outer.as_slice()) {
             let keys = keys.iter().copied().chain([name]);
