@@ -26,14 +26,14 @@ pub(super) struct PatternMode {
 impl PatternMode {
     /// Returns a pattern, or the text that is searched for it, without the surrounding white space.
     /// If this mode respects white space, returns the text unchanged.
-    pub fn searched(self, pattern: &str) -> &str {
+    pub fn strip_ignored_space(self, pattern: &str) -> &str {
         if self.trims { pattern.trim() } else { pattern }
     }
 
     /// Returns a text in the form in which this mode compares it. As the mode requires, the text is
     /// trimmed, normalized to a Unicode form, and case-folded.
     pub fn prepare(self, text: &str) -> String {
-        self.text.prepare(self.searched(text)).into_owned()
+        self.text.prepare(self.strip_ignored_space(text)).into_owned()
     }
 
     /// True if any two texts that are equal in the mode `other` are also equal in this mode. Then a
@@ -171,7 +171,7 @@ impl Checker<'_> {
                 }
                 operator => {
                     let covering = matchers.iter().filter(|matcher| matcher.mode.covers(pattern.mode));
-                    let searched = pattern.mode.searched(&pattern.text);
+                    let searched = pattern.mode.strip_ignored_space(&pattern.text);
                     covering.filter_map(|matcher| matcher.first_match(searched, operator == Op::Eq)).min()
                 }
             };
