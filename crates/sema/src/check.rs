@@ -203,12 +203,12 @@ struct Checker<'a> {
     settings: HashMap<FileId, FileSettings>,
     setting_uses: SettingUses<'a>,
     /// The version of each file's payload rules, from the setting `version`.
-    versions: HashMap<FileId, Arc<str>>,
+    payload_versions: HashMap<FileId, Arc<str>>,
     definitions: HashMap<&'a str, Option<CheckedDefinition>>,
-    used: HashSet<&'a str>,
+    used_names: HashSet<&'a str>,
     /// The local names in scope, such as quantifier variables; the innermost name is last.
     scope: Scope,
-    vars: u32,
+    var_count: u32,
     /// Names of routes with errors. A test that expects such a route is not reported as wrong too.
     failed_routes: HashSet<&'a str>,
     /// The entry points by name: the tables with which a decision can start, such as choices.
@@ -232,7 +232,7 @@ struct Checker<'a> {
     reads_output: bool,
     /// Warnings that a router reads the node's output by another name than its parameter. They are
     /// dropped if the router reads its parameter too.
-    other_outputs: Vec<Diagnostic>,
+    other_output_warnings: Vec<Diagnostic>,
     analysis_state: request::AnalysisState<'a>,
     /// The type of a recorded message; `None` if the rules have no `history` statement.
     history_element: Option<Ty>,
@@ -260,11 +260,11 @@ impl<'a> Checker<'a> {
             types: HashMap::new(),
             settings: HashMap::new(),
             setting_uses: SettingUses::default(),
-            versions: HashMap::new(),
+            payload_versions: HashMap::new(),
             definitions: HashMap::new(),
-            used: HashSet::new(),
+            used_names: HashSet::new(),
             scope: Scope::default(),
-            vars: 0,
+            var_count: 0,
             failed_routes: HashSet::new(),
             entries: HashMap::new(),
             remaining_comparisons: Cell::new(MAX_NAME_COMPARISONS),
@@ -275,7 +275,7 @@ impl<'a> Checker<'a> {
             is_in_forbid: false,
             output_alias: None,
             reads_output: false,
-            other_outputs: Vec::new(),
+            other_output_warnings: Vec::new(),
             analysis_state: request::AnalysisState::default(),
             history_element: None,
             pending_type_tests: Vec::new(),
@@ -458,7 +458,7 @@ impl<'a> Checker<'a> {
         }
         for symbol in self.symbols.definitions.iter() {
             let name = symbol.name;
-            if Some(name.span.file) == self.main_file() && !self.used.contains(name.node.as_str()) {
+            if Some(name.span.file) == self.main_file() && !self.used_names.contains(name.node.as_str()) {
                 let message = message!("the {} `{}` is not used", symbol.node.keyword(), name.node);
                 self.emit(Code::Unused, name.span, message, message!("remove it, or use it"));
             }
@@ -491,5 +491,5 @@ impl<'a> Checker<'a> {
 /// The type of the declared input, and the span of each declared field.
 pub struct DeclaredInput {
     ty: Ty,
-    places: types::FieldSpans,
+    field_spans: types::FieldSpans,
 }

@@ -151,7 +151,7 @@ impl<'a> Checker<'a> {
         for symbol in symbols.groups.iter() {
             // If groups are nested too deep, some groups were not reached. These groups are not
             // checked alone, because a payload may include them.
-            if !self.used.contains(symbol.name.node.as_str()) && !self.payload.too_large {
+            if !self.used_names.contains(symbol.name.node.as_str()) && !self.payload.too_large {
                 self.check_lone_group(symbol.node);
             }
         }
@@ -172,7 +172,7 @@ impl<'a> Checker<'a> {
             block: std::mem::take(&mut self.payload.block),
             span: payload.name.span,
             docs: docs.into(),
-            version: self.versions.get(&payload.name.span.file).cloned(),
+            version: self.payload_versions.get(&payload.name.span.file).cloned(),
         });
     }
 

@@ -133,8 +133,8 @@ impl<'a> Checker<'a> {
     }
 
     pub(super) fn new_var(&mut self, name: &str, kinds: KindSet) -> Var {
-        let id = VarId(self.vars);
-        self.vars += 1;
+        let id = VarId(self.var_count);
+        self.var_count += 1;
         Var { id, name: name.into(), kinds }
     }
 }

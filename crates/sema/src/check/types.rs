@@ -182,8 +182,7 @@ impl<'a> Checker<'a> {
             }
         }
         if let Some(record) = &input {
-            self.fields.input =
-                Some(Arc::new(DeclaredInput { ty: Ty::record(record.clone()), places: field_spans }));
+            self.fields.input = Some(Arc::new(DeclaredInput { ty: Ty::record(record.clone()), field_spans }));
         }
         self.program.input = input;
     }

@@ -148,7 +148,7 @@ impl<'a> Checker<'a> {
         }
         let symbol = self.symbols.groups.get(name)?;
         self.symbols.is_visible(ty.span.file, symbol.name.span).then(|| {
-            self.used.insert(&symbol.name.node);
+            self.used_names.insert(&symbol.name.node);
             symbol.node
         })
     }
