@@ -71,7 +71,7 @@ struct WrittenSetting {
 #[derive(Default)]
 pub(super) struct SettingUses<'a> {
     /// The settings that are known so far to affect the definition which is being checked.
-    current: Cell<SettingSet>,
+    current_settings: Cell<SettingSet>,
     /// The settings that statements of each file depend on.
     by_file: RefCell<HashMap<FileId, SettingSet>>,
     /// The settings that the files contain.
@@ -89,7 +89,7 @@ pub(super) struct SettingUses<'a> {
 impl SettingUses<'_> {
     /// Records that the current definition depends on these settings of its file.
     pub fn record(&self, file: FileId, settings: SettingSet) {
-        self.current.set(self.current.get() | settings);
+        self.current_settings.set(self.current_settings.get() | settings);
         if settings != 0 {
             *self.by_file.borrow_mut().entry(file).or_insert(0) |= settings;
         }
@@ -122,18 +122,18 @@ impl<'a> Checker<'a> {
     /// Calls `check`, which checks the definition `name`, and stores the settings that the
     /// definition depends on.
     pub(super) fn recording_settings<T>(&mut self, name: &'a str, check: impl FnOnce(&mut Self) -> T) -> T {
-        self.setting_uses.current.set(0);
+        self.setting_uses.current_settings.set(0);
         let checked = check(self);
-        self.setting_uses.by_definition.insert(name, self.setting_uses.current.get());
+        self.setting_uses.by_definition.insert(name, self.setting_uses.current_settings.get());
         checked
     }
 
     /// Calls `check`, which checks the statements of a table. Then stores the settings that these
     /// statements depend on.
     pub(super) fn recording_table_settings(&mut self, table: TableId, check: impl FnOnce(&mut Self)) {
-        self.setting_uses.current.set(0);
+        self.setting_uses.current_settings.set(0);
         check(self);
-        self.setting_uses.by_table.insert(table, self.setting_uses.current.get());
+        self.setting_uses.by_table.insert(table, self.setting_uses.current_settings.get());
     }
 
     /// Warns if the definition `name` depends on settings that differ between its own file and the
@@ -141,7 +141,7 @@ impl<'a> Checker<'a> {
     /// file gets one warning for a definition.
     pub(super) fn warn_other_settings(&mut self, name: &'a str, declared: Span, span: Span) {
         let used = self.setting_uses.by_definition.get(name).copied().unwrap_or(0);
-        self.setting_uses.current.set(self.setting_uses.current.get() | used);
+        self.setting_uses.current_settings.set(self.setting_uses.current_settings.get() | used);
         self.warn_differing_settings(name, used, declared, span);
     }
 

@@ -326,7 +326,7 @@ impl<'a> Checker<'a> {
             _ => {}
         }
         let rules = &self.program.rules;
-        let by_name = name_tables.rules.get_or_insert_with(|| {
+        let by_name = name_tables.rule_ids.get_or_insert_with(|| {
             let mut by_name: HashMap<Arc<str>, Vec<RuleId>> = HashMap::new();
             for (index, rule) in rules.iter().enumerate() {
                 by_name.entry(rule.name.clone()).or_default().push(RuleId(index as u32));
@@ -425,7 +425,7 @@ fn count_phrase(count: usize, thing: &str) -> Message {
 #[derive(Default)]
 struct NameTables {
     /// The ids of the rules by rule name; `None` until the map is first needed.
-    rules: Option<HashMap<Arc<str>, Vec<RuleId>>>,
+    rule_ids: Option<HashMap<Arc<str>, Vec<RuleId>>>,
     /// The names of the rules of each payload kind (a declared `payload`), by the index of the
     /// kind.
     payload_rules: HashMap<usize, BTreeSet<Arc<str>>>,

@@ -61,7 +61,7 @@ impl<'a> Checker<'a> {
     ) -> Checked<()> {
         let block = self.new_block(name, span);
         if let Some(place) = &elements.place {
-            self.payload.lists.insert(elements.element, place.clone());
+            self.payload.list_paths.insert(elements.element, place.clone());
         }
         let outer = std::mem::replace(&mut self.payload.block, block);
         let result = add_rules(self);
