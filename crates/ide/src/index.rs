@@ -14,8 +14,8 @@ use rulec_syntax::ast::{Expr, Field, Group, Ident, TypeExpr};
 use rulec_syntax::loader::Loaded;
 use std::collections::{HashMap, HashSet};
 
-/// The kind of a symbol. A symbol is a thing that names in rules refer to, such as a route or a
-/// message field.
+/// The kind of a symbol. A symbol is a declaration that names in rules refer to, such as a route,
+/// or an undeclared field of the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DeclarationKind {
     Let,

@@ -17,7 +17,7 @@
 //! | [`refactor`] | refactorings: edits that cannot change the meaning of the rules |
 //! | [`test_block`] | `test` blocks for messages and for routes |
 //! | [`hints`] | inferred types, the order of routes, tests to run, and routes hidden by others |
-//! | [`tokens`] | the class of each token, and foldable ranges, from the text alone |
+//! | [`tokens`] | the class of each token for colours, and foldable ranges |
 
 #![forbid(unsafe_code)]
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]

@@ -1,5 +1,6 @@
 //! The arena: the memory for the values of one decision. All engines compute with an arena. Only
-//! the arena checks values and work against the limits, so all engines apply the limits alike.
+//! the arena compares values and work with the limits, so all engines apply the limits in the same
+//! way.
 
 use crate::limits::{COUNT, Exceeded, Limit, Limits, QUANTIFIER_VALUE_BYTES_FACTOR, TABLE};
 use crate::value::Value;

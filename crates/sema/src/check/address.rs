@@ -97,7 +97,7 @@ impl Checker<'_> {
         });
     }
 
-    /// Returns what the name of a value says about its content.
+    /// Returns the kind of address that a value contains, according to the value's name.
     fn address_kind_of(&self, value: &Expr) -> AddressKind {
         if let ExprKind::Call(Function::UrlHost, _) = value.kind {
             return AddressKind::Host;

@@ -63,9 +63,9 @@ pub(super) fn expression_for_call(name: &str, args: &[&str], has_now: bool) -> O
     })
 }
 
-/// Returns the type test of this language that a call means, such as `(x as number) is present` for
-/// `is_number(x)` and `isinstance(x, int)`. `args` are the source texts of the arguments. `None`
-/// for other functions.
+/// Converts a call by which another language tests a type to the type test of rules:
+/// `(x as number) is present` for `is_number(x)` and `isinstance(x, int)`. `args` are the source
+/// texts of the arguments. `None` for other functions.
 pub(super) fn type_test(name: &str, args: &[&str]) -> Option<String> {
     let lower = name.to_lowercase().replace('_', "");
     let (value, ty) = match (lower.as_str(), args) {

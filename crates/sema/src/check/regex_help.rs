@@ -121,9 +121,9 @@ fn looks_like_class(inside: &str) -> bool {
     inside.starts_with(['^', '\\']) || inside.as_bytes().windows(3).next().is_some_and(is_range)
 }
 
-/// Returns the regular expression that an author means who writes it between slashes, as in
-/// `/refund/i`: `(?i)refund`. `is_path` is true if the expression is matched with a path. `None` if
-/// the slashes are probably meant literally.
+/// Converts a regular expression between slashes, as other languages write it, to the syntax of
+/// rules: `/refund/i` to `(?i)refund`. `is_path` is true if the expression is matched with a path.
+/// `None` if the slashes are probably meant literally.
 pub(super) fn without_slashes(pattern: &str, is_path: bool) -> Option<String> {
     let (inner, flags) = pattern.strip_prefix('/')?.rsplit_once('/')?;
     let is_flag = |flag: char| matches!(flag, 'g' | 'i' | 'm' | 's' | 'u' | 'x' | 'y');

@@ -68,7 +68,7 @@ impl UsesByRoute {
     }
 }
 
-/// The undeclared fields that the rules use, in a form that can change with the routes. Equal
+/// The undeclared fields that the rules use, updated when a route is added or removed. Equal
 /// [`RouteUses`] are stored once with a count. Most routes use the same fields in the same way, so
 /// most edits change only a count.
 #[derive(Debug, Default)]

@@ -30,8 +30,8 @@ impl PatternMode {
         if self.trims { pattern.trim() } else { pattern }
     }
 
-    /// Returns a text in the form in which this mode compares it. As the mode requires, the text is
-    /// trimmed, normalized to a Unicode form, and case-folded.
+    /// Returns the text that this mode compares in place of a text: trimmed, Unicode-normalized and
+    /// case-folded, as the mode requires.
     pub fn prepare(self, text: &str) -> String {
         self.text.prepare(self.strip_ignored_space(text)).into_owned()
     }
@@ -71,8 +71,8 @@ struct LiteralMatcher {
 }
 
 impl LiteralMatcher {
-    /// Creates the matchers of all `exact` and `contains` patterns. Patterns that compare texts
-    /// alike, such as without case, share one matcher.
+    /// Creates the matchers of all `exact` and `contains` patterns. Patterns that prepare texts in
+    /// the same way, for example by ignoring case, share one matcher.
     fn of_patterns(patterns: &[KeywordPattern]) -> Vec<LiteralMatcher> {
         let mut modes: Vec<PatternMode> = Vec::new();
         for pattern in patterns.iter().filter(|pattern| pattern.mode.operator != Op::Matches) {
