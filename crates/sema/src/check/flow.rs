@@ -270,7 +270,7 @@ impl<'a> Checker<'a> {
             }
             _ => text.clone(),
         };
-        let right = constant_expr(Json::from(mode.searched(pattern)), span);
+        let right = constant_expr(Json::from(mode.strip_ignored_space(pattern)), span);
         let (operator, mode) = (mode.operator, TestMode { text: mode.text, ..TestMode::default() });
         self.check_text_operand(operator, mode, &right)?;
         Ok(Predicate { mode, ..Predicate::without_modifiers(operator, left, Operand::Value(right)) }
