@@ -111,11 +111,11 @@ impl Arena {
     }
 
     /// Enters a quantifier over a list of `elements` elements. `depth` is the length of the longest
-    /// chain of nested quantifiers that contains this one. The longer the chain, the fewer elements
-    /// are allowed. In a chain, each quantifier depends on the one around it. `is_independent`
+    /// chain of nested quantifiers that contains this one; in a chain, each quantifier depends on
+    /// the one around it. The longer the chain, the fewer elements are allowed. `is_independent`
     /// means that this quantifier reads no element of an enclosing quantifier. Then the lengths of
-    /// their lists do not multiply its work. Pass the result to [`Arena::leave_quantifier`]. `None`
-    /// if there are too many elements for this depth.
+    /// the enclosing lists do not multiply its work. Pass the result to
+    /// [`Arena::leave_quantifier`]. `None` if there are too many elements for this depth.
     #[inline]
     pub fn enter_quantifier(
         &self,

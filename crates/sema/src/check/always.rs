@@ -19,11 +19,12 @@ pub(super) enum Accepted<'v> {
     Values(Vec<Value<'v>>),
     /// The comparison is true for all values except these.
     Others(Vec<Value<'v>>),
-    /// The values between two bounds. The flag of a bound is true if the bound itself belongs to
-    /// the values. A bound may be open (`None`).
+    /// The comparison is true exactly for the values between these bounds.
     Between { low: Bound<'v>, high: Bound<'v> },
 }
 
+/// A bound of a range of values, and whether the bound itself belongs to the range. `None` if the
+/// range has no bound at this end.
 pub(super) type Bound<'v> = Option<(Value<'v>, bool)>;
 
 impl<'v> Accepted<'v> {
