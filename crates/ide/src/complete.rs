@@ -52,7 +52,7 @@ pub struct Completion {
 }
 
 /// The start of a comment that suppresses warnings. Codes of warnings follow it.
-const ALLOW: &str = "rulec: allow ";
+const ALLOW_PREFIX: &str = "rulec: allow ";
 
 impl Analysis {
     /// Returns the completion items for a position.
@@ -67,9 +67,8 @@ impl Analysis {
         let replaced = match token_at_offset {
             Some(token) if token.kind == TokenKind::Word || is_in_string => Some(token),
             Some(token) if token.kind == TokenKind::Comment => {
-                return code_items(text, token, offset).map_or(no_items, |(start, items)| Completion {
-                    replaces: Span { file, start, end: offset },
-                    items,
+                return warning_code_items(text, token, offset).map_or(no_items, |(start, items)| {
+                    Completion { replaces: Span { file, start, end: offset }, items }
                 });
             }
             // A position directly after a comment is still inside the comment, so nothing is
@@ -89,15 +88,15 @@ impl Analysis {
             true => (Vec::new(), context.string_items()),
             false => context.completion_items(),
         };
-        let mut items = sorted(first);
-        items.extend(sorted(others));
+        let mut items = sort_and_dedup(first);
+        items.extend(sort_and_dedup(others));
         Completion { replaces: Span { file, start, end: replaced.map_or(offset, |token| token.end) }, items }
     }
 }
 
 /// Sorts items by kind and label. Removes items whose kind and label are the same as for an earlier
 /// item.
-fn sorted(mut items: Vec<CompletionItem>) -> Vec<CompletionItem> {
+fn sort_and_dedup(mut items: Vec<CompletionItem>) -> Vec<CompletionItem> {
     items.sort_by(|a, b| (a.kind, &a.label, &a.detail).cmp(&(b.kind, &b.label, &b.detail)));
     items.dedup_by(|a, b| (a.kind, &a.label) == (b.kind, &b.label));
     items
@@ -115,9 +114,9 @@ fn is_half_string(token: Token) -> bool {
 
 /// Completes the codes in a comment `# rulec: allow`. Returns the codes of all warnings, and the
 /// start of the code at `offset`. `None` in any other comment.
-fn code_items(text: &str, comment: Token, offset: u32) -> Option<(u32, Vec<CompletionItem>)> {
+fn warning_code_items(text: &str, comment: Token, offset: u32) -> Option<(u32, Vec<CompletionItem>)> {
     let before = &text[comment.start as usize..offset as usize];
-    let written = before.trim_start_matches('#').trim_start().strip_prefix(ALLOW)?.trim_start();
+    let written = before.trim_start_matches('#').trim_start().strip_prefix(ALLOW_PREFIX)?.trim_start();
     if written.chars().any(char::is_whitespace) {
         return None;
     }

@@ -15,7 +15,7 @@ impl Analysis {
     pub fn format_range(&self, range: Span) -> Result<Option<Edit>, MeaningChanged> {
         let original = self.text(range.file);
         let formatted = format(original)?.text;
-        let (old, new) = (written_tokens(original), written_tokens(&formatted));
+        let (old, new) = (tokens_without_space(original), tokens_without_space(&formatted));
         let line_start = original.get(..range.start as usize).and_then(|text| text.rfind('\n'));
         let start = line_start.map_or(0, |newline| newline as u32 + 1);
         let first = old.partition_point(|token| token.end <= start);
@@ -29,8 +29,8 @@ impl Analysis {
         if first >= end || old.len() != new.len() {
             return Ok(None);
         }
-        let (old_start, old_end) = (with_indent(original, old[first]), old[end - 1].end);
-        let (new_start, new_end) = (with_indent(&formatted, new[first]), new[end - 1].end);
+        let (old_start, old_end) = (start_with_indent(original, old[first]), old[end - 1].end);
+        let (new_start, new_end) = (start_with_indent(&formatted, new[first]), new[end - 1].end);
         let replacement = &formatted[new_start as usize..new_end as usize];
         let span = Span { file: range.file, start: old_start, end: old_end };
         let is_formatted = original[span.range()] == *replacement;
@@ -39,14 +39,14 @@ impl Analysis {
 }
 
 /// Returns all tokens of a text except white space; comments are included.
-fn written_tokens(text: &str) -> Vec<Token> {
+fn tokens_without_space(text: &str) -> Vec<Token> {
     let is_space = |kind| matches!(kind, TokenKind::White | TokenKind::Newline | TokenKind::Bom);
     lex::tokenize(text, 0).filter(|token| !is_space(token.kind)).collect()
 }
 
 /// Returns the start of the line if only white space precedes the token there, otherwise the start
 /// of the token.
-fn with_indent(text: &str, token: Token) -> u32 {
+fn start_with_indent(text: &str, token: Token) -> u32 {
     let line = text[..token.start as usize].rfind('\n').map_or(0, |newline| newline + 1);
     let is_first = text[line..token.start as usize].trim().is_empty();
     if is_first { line as u32 } else { token.start }

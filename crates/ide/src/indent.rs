@@ -45,8 +45,8 @@ fn opening_brace(text: &str, offset: u32) -> Option<u32> {
     (tokens[index].kind == TokenKind::CloseBrace).then_some(tokens[opening].start)
 }
 
-/// Returns the edit that indents the line of `offset`. `None` if the line is already indented so,
-/// or if it begins within a string or comment.
+/// Returns the edit that indents the line of `offset`. `None` if the line already has the right
+/// indentation, or if it begins within a string or comment.
 fn indent_line(text: &str, file: FileId, offset: u32) -> Option<Edit> {
     text.get(..offset as usize)?;
     let line = start_of_line(text, offset);

@@ -14,8 +14,8 @@ use rulec_syntax::ast::{Expr, Field, Group, Ident, TypeExpr};
 use rulec_syntax::loader::Loaded;
 use std::collections::{HashMap, HashSet};
 
-/// The kind of a symbol. A symbol is a thing that names in rules refer to, such as a route or a
-/// message field.
+/// The kind of a symbol. A symbol is a declaration that names in rules refer to, such as a route,
+/// or an undeclared field of the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DeclarationKind {
     Let,
@@ -234,7 +234,7 @@ impl SymbolIndex {
 #[derive(Default)]
 struct IndexBuilder<'a> {
     index: SymbolIndex,
-    by_path: HashMap<(DeclarationKind, Vec<String>), SymbolId>,
+    ids_by_path: HashMap<(DeclarationKind, Vec<String>), SymbolId>,
     /// The fields that the `input` statement declares; `None` without such a statement.
     input: Option<&'a [Field]>,
     /// Whether the rules have a `history` statement, so that `history` and `previous` are names.
@@ -247,7 +247,7 @@ struct IndexBuilder<'a> {
     /// (`None` for a name of the language itself), and where the fields of its value are declared.
     scope: Vec<(&'a str, Option<SymbolId>, FieldsSource<'a>)>,
     /// The value of each `let` statement by the name that it defines.
-    lets: HashMap<&'a str, &'a Expr>,
+    let_values: HashMap<&'a str, &'a Expr>,
     /// The name of the payload or group whose body is being resolved; `None` outside such a body.
     /// Inside it, the name `payload` refers to the fields of this payload or group.
     current_payload: Option<&'a str>,
@@ -257,18 +257,18 @@ impl<'a> IndexBuilder<'a> {
     /// Returns the id of the symbol with this kind and path. Adds the symbol if it does not exist.
     fn find_or_add_symbol(&mut self, kind: DeclarationKind, path: &[&str]) -> SymbolId {
         let key = (kind.namespace(), path.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
-        if let Some(existing_id) = self.by_path.get(&key) {
+        if let Some(existing_id) = self.ids_by_path.get(&key) {
             return *existing_id;
         }
         let name = path.last().map_or(String::new(), |name| (*name).to_owned());
         self.index.symbols.push(Symbol { kind, name, path: key.1.clone(), declared: None, fields: None });
-        self.by_path.insert(key, self.index.symbols.len() - 1);
+        self.ids_by_path.insert(key, self.index.symbols.len() - 1);
         self.index.symbols.len() - 1
     }
 
     fn find_symbol(&self, kind: DeclarationKind, path: &[&str]) -> Option<SymbolId> {
         let path = path.iter().map(|name| (*name).to_owned()).collect();
-        self.by_path.get(&(kind.namespace(), path)).copied()
+        self.ids_by_path.get(&(kind.namespace(), path)).copied()
     }
 
     /// Adds the declaration of a symbol, and returns the symbol's id. If the name is declared

@@ -13,11 +13,11 @@
 //! | [`hover`] | explanation of the name or operator at a position |
 //! | [`rename`] | the edits that rename a symbol |
 //! | [`actions`] | the edits that fix or suppress a finding |
-//! | [`navigate`] | named files, growing selections, types of names, signatures of calls |
-//! | [`refactor`] | the edits that restructure rules without a finding |
+//! | [`navigate`] | links to other files, growing selections, type declarations, call signatures |
+//! | [`refactor`] | refactorings: edits that cannot change the meaning of the rules |
 //! | [`test_block`] | `test` blocks for messages and for routes |
-//! | [`hints`] | inferred types, the order of routes, tests, and hidden routes |
-//! | [`tokens`] | the class of each token, and foldable ranges, from the text alone |
+//! | [`hints`] | inferred types, the order of routes, tests to run, and routes hidden by others |
+//! | [`tokens`] | the class of each token for colours, and foldable ranges |
 
 #![forbid(unsafe_code)]
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]

@@ -1,4 +1,4 @@
-//! Answers of an editor about a position: paths of other files, growing selections, the declaration
+//! Services for a position in the text: links to other files, growing selections, the declaration
 //! of a type, and the signature of a call.
 
 use super::facts::ELEMENT_SEGMENT;
@@ -14,7 +14,7 @@ use rulec_syntax::lex::{Token, TokenKind};
 pub struct FileLink {
     /// The span of the path with its quotes.
     pub span: Span,
-    /// The path of the named file, relative to the root folder.
+    /// The path of the other file, relative to the root folder.
     pub path: String,
 }
 
@@ -85,8 +85,8 @@ impl Analysis {
         nested
     }
 
-    /// Returns the name of the `type` statement that declares the type of the name at an offset;
-    /// `None` if the type has no name.
+    /// Returns the span of a type's name in the `type` statement that declares it. The type is the
+    /// type of the name at an offset. `None` if this type has no name.
     pub fn type_definition(&self, file: FileId, offset: u32) -> Option<Span> {
         let occurrence = self.index.occurrence_at(file, offset)?;
         let symbol = &self.index.symbols[occurrence.symbol];

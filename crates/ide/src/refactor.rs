@@ -10,7 +10,7 @@ use rulec_lang::operators::is_reserved_word;
 use rulec_syntax::lex::{self, TokenKind};
 
 /// The name of an extracted `let`. The author is expected to rename it.
-const NEW_NAME: &str = "extracted";
+const EXTRACTED_LET_NAME: &str = "extracted";
 
 impl Analysis {
     /// Returns the refactorings for a selection. A cursor is an empty selection. Returns none if
@@ -47,8 +47,9 @@ impl Analysis {
             return None;
         }
         let is_taken = |name: &str| self.index.symbols.iter().any(|symbol| symbol.name == name);
-        let names = (2..).map(|number| format!("{NEW_NAME}_{number}"));
-        let name = std::iter::once(NEW_NAME.to_owned()).chain(names).find(|name| !is_taken(name))?;
+        let names = (2..).map(|number| format!("{EXTRACTED_LET_NAME}_{number}"));
+        let name =
+            std::iter::once(EXTRACTED_LET_NAME.to_owned()).chain(names).find(|name| !is_taken(name))?;
         let start = start_with_comments(text, statement.span.start);
         let declaration = format!("let {name} = {}\n", self.sources.slice(expression));
         let insertion = Span { file: selection.file, start, end: start };
@@ -173,7 +174,8 @@ fn is_within(inner: Span, outer: Span) -> bool {
     inner.file == outer.file && outer.start <= inner.start && inner.end <= outer.end
 }
 
-/// Returns all routes of the file or table in which a route contains the selection.
+/// Returns the routes of the file or table that contains the route at the selection. `None` if no
+/// route contains the selection.
 fn routes_around(entries: &[OutlineEntry], selection: Span) -> Option<Vec<&OutlineEntry>> {
     let entry = entries
         .iter()

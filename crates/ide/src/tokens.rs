@@ -1,5 +1,5 @@
-//! Token classes for colours, and foldable ranges. Both are computed from the tokens of a text
-//! alone. If an index is given, names are coloured by the kind of the symbol that they refer to.
+//! Token classes for colours, and foldable ranges. Both are computed from the tokens of a text.
+//! Names that an index contains are coloured by the kind of the symbol that they refer to.
 
 use super::index::{DeclarationKind, SymbolIndex};
 use rulec_base::span::{FileId, Span};

@@ -1,5 +1,6 @@
 //! The arena: the memory for the values of one decision. All engines compute with an arena. Only
-//! the arena checks values and work against the limits, so all engines apply the limits alike.
+//! the arena compares values and work with the limits, so all engines apply the limits in the same
+//! way.
 
 use crate::limits::{COUNT, Exceeded, Limit, Limits, QUANTIFIER_VALUE_BYTES_FACTOR, TABLE};
 use crate::value::Value;
@@ -110,11 +111,11 @@ impl Arena {
     }
 
     /// Enters a quantifier over a list of `elements` elements. `depth` is the length of the longest
-    /// chain of nested quantifiers that contains this one. The longer the chain, the fewer elements
-    /// are allowed. In a chain, each quantifier depends on the one around it. `is_independent`
+    /// chain of nested quantifiers that contains this one; in a chain, each quantifier depends on
+    /// the one around it. The longer the chain, the fewer elements are allowed. `is_independent`
     /// means that this quantifier reads no element of an enclosing quantifier. Then the lengths of
-    /// their lists do not multiply its work. Pass the result to [`Arena::leave_quantifier`]. `None`
-    /// if there are too many elements for this depth.
+    /// the enclosing lists do not multiply its work. Pass the result to
+    /// [`Arena::leave_quantifier`]. `None` if there are too many elements for this depth.
     #[inline]
     pub fn enter_quantifier(
         &self,

@@ -1,6 +1,6 @@
 //! The graph of a workflow as plain data: nodes, their possible successors, and the faults found
-//! before a run. `workflow` statements in rule files and workflows that programs build are checked
-//! alike.
+//! before a run. The same checks apply to `workflow` statements in rule files and to workflows that
+//! programs build.
 
 mod check;
 mod node;

@@ -98,8 +98,7 @@ impl HistoryGap {
     }
 }
 
-/// The recorded messages of one history key (such as one user), in the form that an evaluator
-/// reads.
+/// A view of the recorded messages of one history key, such as one user, for an evaluator.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PastView<'a> {
     /// The recorded messages that the evaluator can read, oldest first.

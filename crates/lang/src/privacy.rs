@@ -72,7 +72,7 @@ impl<'t> Privacy<'t> {
         }
     }
 
-    /// Returns the privacy of the elements of a list whose privacy is this value.
+    /// Returns the privacy of the elements of a list that has this privacy.
     pub fn at_index(self) -> Privacy<'t> {
         match self {
             Privacy::Public => Privacy::Public,

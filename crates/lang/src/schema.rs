@@ -120,9 +120,9 @@ pub fn find_input_violations(input: &RecordType, message: &Json) -> Vec<InputVio
     violations
 }
 
-/// Checks an object that the embedding program gives, such as one with the context of payloads, and
-/// returns its first violation. Unlike [`find_input_violations`], also checks the elements of lists
-/// and dicts: a rule about a wrong element could not be evaluated. `record` declares the fields.
+/// Checks an object that the embedding program passes, such as the context of payloads, and returns
+/// its first violation. Unlike [`find_input_violations`], also checks the elements of lists and
+/// dicts: a rule about a wrong element could not be evaluated. `record` declares the fields.
 pub fn find_nested_violation(record: &RecordType, object: &Json) -> Option<InputViolation> {
     find_violation_in_fields(record, object, false, "")
 }

@@ -283,15 +283,15 @@ impl Ty {
     pub const BUILTIN_NAMES: [&'static str; 10] =
         ["string", "int", "float", "number", "decimal", "bool", "datetime", "any", "list", "dict"];
 
-    /// Returns the name of the builtin type that a word means, in this language or in another one.
-    /// `None` for other words.
+    /// Returns the name of the built-in type for a type name of this or another language, such as
+    /// `string` for `varchar`. `None` for other words.
     pub fn meant_name(word: &str) -> Option<&'static str> {
         let builtin = Ty::BUILTIN_NAMES.into_iter().find(|name| *name == word);
         builtin.or_else(|| Ty::builtin_for_foreign_name(word))
     }
 
-    /// Returns the built-in type that a type name of another language means, such as `string` for
-    /// `varchar`. `None` for other names.
+    /// Returns the name of the built-in type for a type name of another language, such as `string`
+    /// for `varchar`. `None` for other names.
     pub fn builtin_for_foreign_name(name: &str) -> Option<&'static str> {
         Some(match name.to_lowercase().as_str() {
             "string" | "str" | "text" | "varchar" | "char" => "string",

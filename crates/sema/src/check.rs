@@ -80,7 +80,8 @@ use serde_json::{Map, Value as Json};
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 
-/// The error of a check that has already reported its cause, so that the caller only stops.
+/// The error of a check that has already reported a diagnostic about its cause. Callers report
+/// nothing more; they only stop or continue with the next item.
 pub struct AlreadyReported;
 
 pub type Checked<T> = Result<T, AlreadyReported>;
@@ -186,7 +187,8 @@ fn join_names<'n>(names: impl Iterator<Item = &'n str>) -> String {
     names.join(", ")
 }
 
-/// Maximum number of name comparisons in one pass. After that, no similar names are suggested.
+/// Maximum number of comparisons of similar names in one pass. After that, the checker suggests no
+/// names.
 const MAX_NAME_COMPARISONS: usize = 1 << 16;
 /// Maximum number of names that a help text lists.
 const MAX_LISTED_NAMES: usize = 20;
@@ -201,19 +203,20 @@ struct Checker<'a> {
     settings: HashMap<FileId, FileSettings>,
     setting_uses: SettingUses<'a>,
     /// The version of each file's payload rules, from the setting `version`.
-    versions: HashMap<FileId, Arc<str>>,
+    payload_versions: HashMap<FileId, Arc<str>>,
     definitions: HashMap<&'a str, Option<CheckedDefinition>>,
-    used: HashSet<&'a str>,
+    used_names: HashSet<&'a str>,
     /// The local names in scope, such as quantifier variables; the innermost name is last.
     scope: Scope,
-    vars: u32,
+    var_count: u32,
     /// Names of routes with errors. A test that expects such a route is not reported as wrong too.
     failed_routes: HashSet<&'a str>,
     /// The entry points by name: the tables with which a decision can start, such as choices.
     entries: HashMap<Arc<str>, hir::TableId>,
     /// The number of name comparisons that are left in this pass for suggesting similar names.
     remaining_comparisons: Cell<usize>,
-    /// The declared names that have no value, such as tables; collected at the first unknown name.
+    /// The names of declarations that are no values, such as tables. Collected when the first
+    /// unknown name is reported.
     other_names: OnceCell<HashMap<&'a str, unknown::OtherName<'a>>>,
     /// All `goto`s, each as the index of its table, the index of its target table, and its span.
     jumps: Vec<(usize, usize, Span)>,
@@ -229,12 +232,12 @@ struct Checker<'a> {
     reads_output: bool,
     /// Warnings that a router reads the node's output by another name than its parameter. They are
     /// dropped if the router reads its parameter too.
-    other_outputs: Vec<Diagnostic>,
+    other_output_warnings: Vec<Diagnostic>,
     analysis_state: request::AnalysisState<'a>,
     /// The type of a recorded message; `None` if the rules have no `history` statement.
     history_element: Option<Ty>,
-    /// Tests that named values of the current payload rule have their declared types. They become
-    /// part of the rule's condition.
+    /// Conditions that the named values which the current payload rule reads have their declared
+    /// types. They become part of the rule's condition.
     pending_type_tests: Vec<hir::Cond>,
     payload: payload::PayloadState,
     /// For each message path that was read: the id of its slot (a field with the kinds to which it
@@ -257,11 +260,11 @@ impl<'a> Checker<'a> {
             types: HashMap::new(),
             settings: HashMap::new(),
             setting_uses: SettingUses::default(),
-            versions: HashMap::new(),
+            payload_versions: HashMap::new(),
             definitions: HashMap::new(),
-            used: HashSet::new(),
+            used_names: HashSet::new(),
             scope: Scope::default(),
-            vars: 0,
+            var_count: 0,
             failed_routes: HashSet::new(),
             entries: HashMap::new(),
             remaining_comparisons: Cell::new(MAX_NAME_COMPARISONS),
@@ -272,7 +275,7 @@ impl<'a> Checker<'a> {
             is_in_forbid: false,
             output_alias: None,
             reads_output: false,
-            other_outputs: Vec::new(),
+            other_output_warnings: Vec::new(),
             analysis_state: request::AnalysisState::default(),
             history_element: None,
             pending_type_tests: Vec::new(),
@@ -432,8 +435,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Warns about unused definitions of the main file. If `is_whole_program`, also warns about
-    /// settings without effect. Reports nothing after an error. Of a file without decisions, which
-    /// other files import, reports only settings of the file itself.
+    /// settings without effect. Reports nothing after an error. If the main file makes no
+    /// decisions, because other files import it, reports only file settings without effect.
     fn warn_unused_definitions(&mut self, is_whole_program: bool) {
         use StatementKind as Kind;
         let makes_decisions = |statement: &Statement| {
@@ -455,7 +458,7 @@ impl<'a> Checker<'a> {
         }
         for symbol in self.symbols.definitions.iter() {
             let name = symbol.name;
-            if Some(name.span.file) == self.main_file() && !self.used.contains(name.node.as_str()) {
+            if Some(name.span.file) == self.main_file() && !self.used_names.contains(name.node.as_str()) {
                 let message = message!("the {} `{}` is not used", symbol.node.keyword(), name.node);
                 self.emit(Code::Unused, name.span, message, message!("remove it, or use it"));
             }
@@ -488,5 +491,5 @@ impl<'a> Checker<'a> {
 /// The type of the declared input, and the span of each declared field.
 pub struct DeclaredInput {
     ty: Ty,
-    places: types::FieldSpans,
+    field_spans: types::FieldSpans,
 }

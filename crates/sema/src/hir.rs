@@ -257,7 +257,8 @@ pub enum TableKind {
     Requirements,
 }
 
-/// Facts about a regular expression that the rules use, with which its memory is limited.
+/// Facts about a regular expression of the rules. The compiler uses them to limit the memory of all
+/// regular expressions together.
 #[derive(Clone, Copy, Debug)]
 pub struct Pattern {
     pub place: Span,

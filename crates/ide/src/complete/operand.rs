@@ -12,11 +12,11 @@ use rulec_syntax::lex::TokenKind;
 
 /// Maximum number of definitions that are followed from the first name of a path, where one name is
 /// defined by another.
-const MAX_LOCAL_NAMES: usize = 8;
+const MAX_FOLLOWED_NAMES: usize = 8;
 /// The precedence of comparison operators. Operators with a higher precedence compute values.
-const COMPARISON: u8 = 40;
+const COMPARISON_PRECEDENCE: u8 = 40;
 /// The words before a quantifier's variable: the quantifier itself, or `for` after a `sum`.
-const QUANTIFIERS: [&str; 7] = ["any", "all", "none", "count", "for", "first", "last"];
+const QUANTIFIER_WORDS: [&str; 7] = ["any", "all", "none", "count", "for", "first", "last"];
 
 /// The operand that ends directly before the position to complete.
 struct Operand {
@@ -45,8 +45,8 @@ impl<'a> CompletionContext<'a> {
             let takes = |kinds: KindSet| row.forms.iter().any(|form| form.left.overlaps(kinds));
             row.fixity != Fixity::Prefix
                 && match comparison {
-                    Some(_) if row.precedence == COMPARISON => false,
-                    Some(_) if row.precedence < COMPARISON => takes(KindSet::BOOL),
+                    Some(_) if row.precedence == COMPARISON_PRECEDENCE => false,
+                    Some(_) if row.precedence < COMPARISON_PRECEDENCE => takes(KindSet::BOOL),
                     _ => takes(operand.kinds),
                 }
         };
@@ -155,8 +155,8 @@ impl<'a> CompletionContext<'a> {
             let is_comparison =
                 info.forms.iter().any(|form| matches!(form.result, OperatorResult::Condition));
             match (info.precedence, is_comparison) {
-                (COMPARISON, true) => return Some(op),
-                (precedence, false) if precedence > COMPARISON => {
+                (COMPARISON_PRECEDENCE, true) => return Some(op),
+                (precedence, false) if precedence > COMPARISON_PRECEDENCE => {
                     start = self.operand_before(end - 1).start;
                 }
                 _ => return None,
@@ -169,7 +169,7 @@ impl<'a> CompletionContext<'a> {
     fn is_quantified_list(&self, start: usize) -> bool {
         start.checked_sub(3).is_some_and(|quantifier| {
             self.word(start - 1) == "in"
-                && QUANTIFIERS.contains(&self.word(quantifier))
+                && QUANTIFIER_WORDS.contains(&self.word(quantifier))
                 && !is_member(self.tokens_before, quantifier)
         })
     }
@@ -219,7 +219,7 @@ impl<'a> CompletionContext<'a> {
     /// quantifier's variable or a local name. `before` is the index of the path's first token.
     pub(super) fn expand_path(&self, path: &[&'a str], before: usize) -> Vec<&'a str> {
         let (mut path, mut before) = (path.to_vec(), before);
-        for _ in 0..MAX_LOCAL_NAMES {
+        for _ in 0..MAX_FOLLOWED_NAMES {
             let Some((value, at)) = path.first().and_then(|name| self.value_of_local(name, before)) else {
                 break;
             };
@@ -236,7 +236,8 @@ impl<'a> CompletionContext<'a> {
             if unquote_name(self.word(index)) != name || is_member(self.tokens_before, index) {
                 return None;
             }
-            let is_variable = self.word(index + 1) == "in" && QUANTIFIERS.contains(&self.word_before(index));
+            let is_variable =
+                self.word(index + 1) == "in" && QUANTIFIER_WORDS.contains(&self.word_before(index));
             let is_local = self.word(index + 1) == "=" && matches!(self.word_before(index), "where" | ",");
             if !is_variable && !is_local {
                 return None;

@@ -114,7 +114,7 @@ impl<'a> IndexBuilder<'a> {
     /// Returns where the fields of a `let`'s value are declared. Records no uses of names.
     /// `remaining_depth` is the number of definitions that may still be followed.
     fn fields_of_let(&self, name: &str, remaining_depth: usize) -> FieldsSource<'a> {
-        match self.lets.get(name) {
+        match self.let_values.get(name) {
             Some(value) if remaining_depth > 0 => self.fields_of_expr(value, remaining_depth - 1),
             _ => FieldsSource::Unknown,
         }
@@ -124,7 +124,7 @@ impl<'a> IndexBuilder<'a> {
     /// `remaining_depth` is the number of definitions that may still be followed.
     pub(super) fn fields_of_expr(&self, expr: &'a Expr, remaining_depth: usize) -> FieldsSource<'a> {
         match &expr.kind {
-            ExprKind::Name(name) if self.lets.contains_key(name.as_str()) => {
+            ExprKind::Name(name) if self.let_values.contains_key(name.as_str()) => {
                 self.fields_of_let(name, remaining_depth)
             }
             ExprKind::Name(name) if self.history_source(name).is_some() => {

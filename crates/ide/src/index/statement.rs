@@ -19,7 +19,7 @@ impl<'a> IndexBuilder<'a> {
         match kind {
             StatementKind::Let { name, value } => {
                 declare(DeclarationKind::Let, name);
-                self.lets.entry(&name.node).or_insert(value);
+                self.let_values.entry(&name.node).or_insert(value);
             }
             StatementKind::List { name, .. } => declare(DeclarationKind::List, name),
             StatementKind::Def { name, params, .. } => {

@@ -1,5 +1,5 @@
-//! Tests of named files, growing selections, types of names, signatures of calls, formatting of a
-//! range, and refactorings.
+//! Tests of links to other files, growing selections, types of names, signatures of calls,
+//! formatting of a range, and refactorings.
 
 use super::{HELPDESK, MAIN, analyse, apply_edits, split_at_mark};
 use crate::Analysis;

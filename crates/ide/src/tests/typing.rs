@@ -7,7 +7,8 @@ use rulec::DiskLoader;
 use rulec_base::span::Span;
 use rulec_syntax::format::format;
 
-/// Returns the text after the editor handled the character before the mark as just typed.
+/// Returns the text after the editor's edit for the character before the mark, which was just
+/// typed.
 fn typed(text: &str) -> String {
     let (text, at) = split_at_mark(text);
     let analysis = analyse(&text);
@@ -117,7 +118,8 @@ fn a_test_is_added_for_a_route() {
     check("route x when mon┃y -> billing", Err(no_route));
 }
 
-/// For almost each route of the project's rules a message is found, and each added test passes.
+/// For more than three quarters of the routes in the project's rules, a message is found and the
+/// added test passes.
 #[test]
 fn added_tests_pass_in_every_rules_file() {
     let (mut added, mut refused) = (0, Vec::new());

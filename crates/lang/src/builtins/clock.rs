@@ -31,8 +31,8 @@ pub(super) fn clock_field<'a>(args: &[Value<'a>], field: impl Fn(OffsetDateTime)
     to_local_time(args).map_or(Value::Missing, |time| Value::Int(field(time).into()))
 }
 
-/// A date (year, month, day) or a time of day (hour, minute, second). `Display` writes the form
-/// that the functions `date` and `time` return.
+/// A date (year, month, day) or a time of day (hour, minute, second). `Display` writes it as the
+/// functions `date` and `time` return it.
 #[derive(Clone, Copy)]
 enum ClockText {
     Date([u16; 3]),
@@ -102,8 +102,8 @@ fn clock_text(
     }
 }
 
-/// Returns a date or a time of day in the form that `date` or `time` returns: "09:05:00" for
-/// "9:05". `None` if the text is invalid, or if `function` is neither `date` nor `time`.
+/// Returns a date or a time of day as `date` or `time` returns it: "09:05:00" for "9:05". `None` if
+/// the text is invalid, or if `function` is neither `date` nor `time`.
 pub fn canonical_clock_text(function: Function, text: &str) -> Option<String> {
     let text = match function {
         Function::Date => read_date(text),
@@ -140,7 +140,7 @@ fn read_time_of_day(text: &str) -> Option<ClockText> {
 
 /// Returns the days before and after a date, or the seconds before and after a time of day. The
 /// analysis of rules uses these texts to find messages just below or above a constant. Empty for a
-/// text that is not in the form that `date` and `time` return.
+/// text that `date` and `time` never return.
 pub fn neighbouring_clock_texts(text: &str) -> Vec<String> {
     let clock_text = read_date(text).or_else(|| read_time_of_day(text));
     let neighbours = match clock_text.filter(|clock_text| clock_text.to_string() == text) {

@@ -1,5 +1,5 @@
-//! Constant lists as sets. A predicate that is repeated for the elements of a long list looks each
-//! element up instead of comparing it with each constant. The results equal the results of the
+//! Constant lists as sets. If a predicate is evaluated for many values, each value is looked up in
+//! the set instead of being compared with each constant. The results equal the results of the
 //! functions in [`super::implementations`].
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
@@ -33,7 +33,7 @@ pub struct ConstantSet {
     bools: [bool; 2],
     /// Whether the list has elements (such as decimals, nulls or lists) that no other field
     /// contains. A value that is not found must then be compared with the elements.
-    others: bool,
+    has_other_elements: bool,
     /// The elements of the list as IP networks, for the operator `in_network`; `None` if an element
     /// is not a valid network.
     networks: OnceLock<Option<NetworkSet>>,
@@ -91,7 +91,7 @@ impl ConstantSet {
                 Key::Bool(bool) => set.bools[usize::from(bool)] = true,
                 // A constant time may equal a text. Its key differs from the text's key, so the
                 // elements must be compared.
-                Key::Time(_) | Key::Decimal | Key::Other => set.others = true,
+                Key::Time(_) | Key::Decimal | Key::Other => set.has_other_elements = true,
             }
         }
         Some(set)
@@ -135,14 +135,14 @@ impl ConstantSet {
             Key::Decimal => return None,
             Key::Other => false,
         };
-        (found || !self.others).then_some(found)
+        (found || !self.has_other_elements).then_some(found)
     }
 
     /// Evaluates `left contains any LIST` (or `all`, `none`) for a list on the left. `None` if the
     /// values must be compared one by one.
     fn test_elements(&self, left: Value<'_>, quantity: Quantity) -> Option<Tri> {
         let elements = left.elements()?;
-        if self.others {
+        if self.has_other_elements {
             return None;
         }
         match quantity {

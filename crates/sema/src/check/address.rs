@@ -15,9 +15,9 @@ use rulec_lang::ty::KindSet;
 use rulec_syntax::ast;
 use rulec_syntax::write::quote_string;
 
-/// What a value contains, as far as its name says it.
+/// The kind of address that a value contains, according to the value's name.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Content {
+enum AddressKind {
     Url,
     Host,
     /// An e-mail address. A field named `email` may also contain a whole message.
@@ -26,8 +26,8 @@ enum Content {
 }
 
 impl Checker<'_> {
-    /// Warns about a constant text with a character that no address contains, next to the value of
-    /// an address.
+    /// Warns if an address is compared with a constant text that has a character which no address
+    /// contains. The name of a value says whether it is an address.
     pub(super) fn warn_not_in_address(
         &mut self,
         binary: &ast::Binary,
@@ -48,7 +48,7 @@ impl Checker<'_> {
         {
             return;
         }
-        let content = self.content_of(left);
+        let content = self.address_kind_of(left);
         // Both sides are normalized, so that full-width characters equal the ASCII ones.
         let is_normalized = !matches!(
             mode.text.form,
@@ -85,7 +85,7 @@ impl Checker<'_> {
         };
         let meant = quote_string(&meant);
         let help = match (full_width, content) {
-            (None, Content::Url) => message!("write {meant}; a space in an address is written `%20`"),
+            (None, AddressKind::Url) => message!("write {meant}; a space in an address is written `%20`"),
             _ => message!("write {meant}"),
         };
         let diagnostic = Diagnostic::new(Code::NotInAddress, span, message).help(help);
@@ -97,23 +97,23 @@ impl Checker<'_> {
         });
     }
 
-    /// Returns what the name of a value says about its content.
-    fn content_of(&self, value: &Expr) -> Content {
+    /// Returns the kind of address that a value contains, according to the value's name.
+    fn address_kind_of(&self, value: &Expr) -> AddressKind {
         if let ExprKind::Call(Function::UrlHost, _) = value.kind {
-            return Content::Host;
+            return AddressKind::Host;
         }
-        let Some(name) = self.name_of_value(value) else { return Content::Unknown };
+        let Some(name) = self.name_of_value(value) else { return AddressKind::Unknown };
         match (last_word(&name).as_str(), name.to_lowercase().as_str()) {
-            ("url" | "uri" | "href", _) => Content::Url,
+            ("url" | "uri" | "href", _) => AddressKind::Url,
             // Other hosts and domains are persons and subjects: `tv_host`, `problem_domain`.
-            (_, name) if is_name_of_host(name) => Content::Host,
-            ("email", _) | (_, "e_mail" | "mail" | "email_address") => Content::Email,
-            _ => Content::Unknown,
+            (_, name) if is_name_of_host(name) => AddressKind::Host,
+            ("email", _) | (_, "e_mail" | "mail" | "email_address") => AddressKind::Email,
+            _ => AddressKind::Unknown,
         }
     }
 }
 
-/// True for the name of a field with a host, in lower case.
+/// True if the lower-case name of a field says that the field contains a host, such as `url_host`.
 fn is_name_of_host(name: &str) -> bool {
     let prefixes = ["url", "email", "source"];
     let name = name.replace('_', "");
@@ -121,26 +121,26 @@ fn is_name_of_host(name: &str) -> bool {
     matches!(name, "host" | "hostname" | "domain")
 }
 
-/// Returns the first full-width character of a text, if an address must have the ASCII character in
-/// its place. Only a whole host or e-mail address counts, and the start of a URL: its path may
-/// contain such characters.
-fn full_width_char(text: &str, content: Content) -> Option<char> {
+/// Returns the first full-width character of an address, where only the ASCII character is valid. A
+/// host or e-mail address is searched completely. A URL is searched only up to the end of its host,
+/// because its path may contain such characters. `None` also if the text is no address.
+fn full_width_char(text: &str, content: AddressKind) -> Option<char> {
     let ascii: String = text.chars().map(to_ascii).collect();
     let length = match content {
-        Content::Url => {
+        AddressKind::Url => {
             let (scheme, rest) = ascii.split_once("://").filter(|(scheme, _)| is_scheme(scheme))?;
             let host = rest.find(['/', '?', '#']).unwrap_or(rest.len());
             scheme.chars().count() + "://".len() + rest[..host].chars().count()
         }
-        Content::Host if is_host(&ascii) => usize::MAX,
-        Content::Email | Content::Unknown if is_email(&ascii) => usize::MAX,
+        AddressKind::Host if is_host(&ascii) => usize::MAX,
+        AddressKind::Email | AddressKind::Unknown if is_email(&ascii) => usize::MAX,
         _ => return None,
     };
     text.chars().take(length).find(|c| to_ascii(*c) != *c)
 }
 
-/// True for a text of an address with white space before its last character.
-fn has_blank_inside(text: &str, content: Content) -> bool {
+/// True if the text is an address except that it has white space between its other characters.
+fn has_blank_inside(text: &str, content: AddressKind) -> bool {
     let joined = || text.split_whitespace().collect::<String>();
     // Several words before `@`, or a word after a whole address, are a name and its address.
     let is_split_address = |(name, domain): (&str, &str)| {
@@ -150,25 +150,25 @@ fn has_blank_inside(text: &str, content: Content) -> bool {
     };
     text.trim().contains(char::is_whitespace)
         && match content {
-            Content::Url => text.trim().split_once("://").is_some_and(|(scheme, _)| is_scheme(scheme)),
-            Content::Host => is_host(&joined()),
-            Content::Email => is_email(&joined()) && text.split_once('@').is_some_and(is_split_address),
-            Content::Unknown => false,
+            AddressKind::Url => text.trim().split_once("://").is_some_and(|(scheme, _)| is_scheme(scheme)),
+            AddressKind::Host => is_host(&joined()),
+            AddressKind::Email => is_email(&joined()) && text.split_once('@').is_some_and(is_split_address),
+            AddressKind::Unknown => false,
         }
 }
 
-/// True for the start of a URL, such as `https`.
+/// True for a valid scheme of a URL, such as `https`.
 fn is_scheme(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "+.-".contains(c))
 }
 
-/// True for a host with a dot, or for its end, such as `.example.com`. Names of persons and
-/// companies have capital letters.
+/// True for a host name with a dot, or for the end of one, such as `.example.com`. A text with
+/// capital letters is more likely the name of a person or company.
 fn is_host(text: &str) -> bool {
     is_domain(text.strip_prefix('.').unwrap_or(text)) && !text.contains(char::is_uppercase)
 }
 
-/// True for an e-mail address, or for its end, such as `@example.com`.
+/// True for an e-mail address, or for the end of one, such as `@example.com`.
 fn is_email(text: &str) -> bool {
     let is_name = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "._+-".contains(c));
     text.split_once('@').is_some_and(|(name, domain)| is_name(name) && domain.is_ascii() && is_domain(domain))
@@ -189,38 +189,38 @@ mod tests {
     #[test]
     fn full_width_characters_are_found_in_addresses_only() {
         let found = |text, content| full_width_char(text, content);
-        assert_eq!(found("＠example.com", Content::Email), Some('＠'));
-        assert_eq!(found("＠example.com", Content::Unknown), Some('＠'));
-        assert_eq!(found("https：//example.com", Content::Url), Some('：'));
-        assert_eq!(found("https://example．com/", Content::Url), Some('．'));
-        assert_eq!(found("https://example.com/（终稿）", Content::Url), None);
-        assert_eq!(found("/报告（终稿）.pdf", Content::Url), None);
-        assert_eq!(found("shop．example.com", Content::Host), Some('．'));
-        assert_eq!(found("医疗（儿科）", Content::Host), None);
-        assert_eq!(found("你好！", Content::Email), None);
-        assert_eq!(found("你好！", Content::Unknown), None);
-        assert_eq!(found("ＯＫ", Content::Unknown), None);
-        assert_eq!(found("@example.com", Content::Email), None);
+        assert_eq!(found("＠example.com", AddressKind::Email), Some('＠'));
+        assert_eq!(found("＠example.com", AddressKind::Unknown), Some('＠'));
+        assert_eq!(found("https：//example.com", AddressKind::Url), Some('：'));
+        assert_eq!(found("https://example．com/", AddressKind::Url), Some('．'));
+        assert_eq!(found("https://example.com/（终稿）", AddressKind::Url), None);
+        assert_eq!(found("/报告（终稿）.pdf", AddressKind::Url), None);
+        assert_eq!(found("shop．example.com", AddressKind::Host), Some('．'));
+        assert_eq!(found("医疗（儿科）", AddressKind::Host), None);
+        assert_eq!(found("你好！", AddressKind::Email), None);
+        assert_eq!(found("你好！", AddressKind::Unknown), None);
+        assert_eq!(found("ＯＫ", AddressKind::Unknown), None);
+        assert_eq!(found("@example.com", AddressKind::Email), None);
     }
 
     #[test]
     fn white_space_is_found_in_addresses_only() {
         let found = |text, content| has_blank_inside(text, content);
-        assert!(found("https://shop.example.com/ admin", Content::Url));
-        assert!(found("@exa mple.com", Content::Email));
-        assert!(found("ann @example.com", Content::Email));
-        assert!(found(".example .com", Content::Host));
-        assert!(!found("Ann ann@example.com", Content::Email));
-        assert!(!found("ann@example.com bob", Content::Email));
-        assert!(!found("Ann Smith <ann@example.com>", Content::Email));
-        assert!(!found("dear customer", Content::Email));
-        assert!(!found("credit cards", Content::Host));
-        assert!(!found("Acme Corp.", Content::Host));
-        assert!(!found("Dr. Who", Content::Host));
-        assert!(!found("https://example.com ", Content::Url));
-        assert!(!found("about blank", Content::Url));
-        assert!(!found("mailto:a@b.com?subject=hello world", Content::Url));
-        assert!(!found("see https://example.com", Content::Unknown));
+        assert!(found("https://shop.example.com/ admin", AddressKind::Url));
+        assert!(found("@exa mple.com", AddressKind::Email));
+        assert!(found("ann @example.com", AddressKind::Email));
+        assert!(found(".example .com", AddressKind::Host));
+        assert!(!found("Ann ann@example.com", AddressKind::Email));
+        assert!(!found("ann@example.com bob", AddressKind::Email));
+        assert!(!found("Ann Smith <ann@example.com>", AddressKind::Email));
+        assert!(!found("dear customer", AddressKind::Email));
+        assert!(!found("credit cards", AddressKind::Host));
+        assert!(!found("Acme Corp.", AddressKind::Host));
+        assert!(!found("Dr. Who", AddressKind::Host));
+        assert!(!found("https://example.com ", AddressKind::Url));
+        assert!(!found("about blank", AddressKind::Url));
+        assert!(!found("mailto:a@b.com?subject=hello world", AddressKind::Url));
+        assert!(!found("see https://example.com", AddressKind::Unknown));
     }
 
     #[test]

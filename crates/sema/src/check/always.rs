@@ -19,11 +19,12 @@ pub(super) enum Accepted<'v> {
     Values(Vec<Value<'v>>),
     /// The comparison is true for all values except these.
     Others(Vec<Value<'v>>),
-    /// The values between two bounds. The flag of a bound is true if the bound itself belongs to
-    /// the values. A bound may be open (`None`).
+    /// The comparison is true exactly for the values between these bounds.
     Between { low: Bound<'v>, high: Bound<'v> },
 }
 
+/// A bound of a range of values, and whether the bound itself belongs to the range. `None` if the
+/// range has no bound at this end.
 pub(super) type Bound<'v> = Option<(Value<'v>, bool)>;
 
 impl<'v> Accepted<'v> {
@@ -159,8 +160,8 @@ fn ordered_constant(expr: &Expr) -> Option<Value<'_>> {
 }
 
 /// Returns the smallest and the greatest result of a function, with a description of the results.
-/// `None` if other results are possible. `bucket` is left out, because `bucket(key) < 100` is a
-/// complete roll-out.
+/// `None` if other results are possible. Also `None` for `bucket`: `bucket(key) < 100` is always
+/// true, but it is a usual way to write a complete roll-out.
 fn result_range(function: Function) -> Option<(i64, Option<i64>, Message)> {
     Some(match function {
         Function::Hour => (0, Some(23), message!("`hour` gives 0 to 23")),
@@ -213,9 +214,9 @@ impl Checker<'_> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Warns about two comparisons of the condition on an element, or of a rule of a payload, that
-    /// never hold together, as in `any x in items: x.n > 5 and x.n < 1`. The analysis finds such
-    /// comparisons elsewhere.
+    /// Warns about two comparisons that are never true together, as in
+    /// `any x in items: x.n > 5 and x.n < 1`. `body` is the condition of a quantifier or of a
+    /// payload rule. The analysis finds such comparisons in all other conditions.
     pub(super) fn warn_contradiction_in_body(&mut self, body: &Cond) {
         let parts = body.conjuncts();
         let found: Vec<_> = parts
@@ -295,8 +296,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Warns about a condition of an `if` chain that never decides, because the first condition
-    /// `cond` of the chain holds whenever it holds. `then` is the value of the first condition, and
+    /// Warns about a later condition of an `if` chain that never decides: whenever it is true, the
+    /// chain's first condition `cond` is true too. `then` is the value of the first condition, and
     /// `other` is the rest of the chain.
     pub(super) fn warn_covered_condition(&mut self, cond: &Cond, then: &Expr, other: &Expr) {
         let mut rest = other;

@@ -69,14 +69,14 @@ impl Checker<'_> {
     }
 }
 
-/// True for white space at the end of a text that is probably not meant. The author of `"stop\n"`
-/// means the line break.
+/// True for a white-space character that is probably a mistake at the start or end of a text. A
+/// line break, as in `"stop\n"`, is probably intended.
 fn is_blank(c: char) -> bool {
     c.is_whitespace() && !matches!(c, '\n' | '\r')
 }
 
-/// True for words with white space around them. White space alone, and white space next to
-/// punctuation, are usually meant.
+/// True if a text has white space before a word at its start, or after a word at its end. White
+/// space alone, and white space next to punctuation, are usually meant.
 fn has_blanks_around(text: &str) -> bool {
     let (from_start, to_end) = (text.trim_start_matches(is_blank), text.trim_end_matches(is_blank));
     let begins = text.len() > from_start.len() && from_start.starts_with(char::is_alphanumeric);

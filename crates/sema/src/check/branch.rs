@@ -20,10 +20,14 @@ impl Checker<'_> {
     /// the branch.
     pub(super) fn warn_branch_conditions(&mut self, conditions: &[Cond], file: FileId) {
         for condition in conditions {
-            let mut visit =
-                Visit { checker: self, seen_lets: HashSet::new(), reads: false, expressions: Vec::new() };
-            visit.part(Part::Cond(condition));
-            let (reads, expressions) = (visit.reads, visit.expressions);
+            let mut visit = ConditionVisitor {
+                checker: self,
+                seen_lets: HashSet::new(),
+                reads_message: false,
+                regexes: Vec::new(),
+            };
+            visit.visit_part(Part::Cond(condition));
+            let (reads, expressions) = (visit.reads_message, visit.regexes);
             if !reads {
                 self.emit(
                     Code::ConditionWithoutValue,
@@ -87,37 +91,40 @@ impl Checker<'_> {
     }
 }
 
-/// Traverses the condition of a branch, and records whether it reads the message, and its regular
-/// expressions.
-struct Visit<'v, 'c> {
+/// Traverses the condition of a branch. Records whether the condition reads the message, and
+/// collects its regular expressions.
+struct ConditionVisitor<'v, 'c> {
     checker: &'v Checker<'c>,
     seen_lets: HashSet<usize>,
     /// Whether some part of the condition depends on the message.
-    reads: bool,
+    reads_message: bool,
     /// The right operands of `matches`, each with whether the operator ignores case.
-    expressions: Vec<(Expr, bool)>,
+    regexes: Vec<(Expr, bool)>,
 }
 
-impl Visit<'_, '_> {
-    fn part(&mut self, part: Part<'_>) {
+impl ConditionVisitor<'_, '_> {
+    fn visit_part(&mut self, part: Part<'_>) {
         match &part {
-            Part::Expr(Expr { kind: ExprKind::Slot(_) | ExprKind::Extern(..), .. }) => self.reads = true,
+            Part::Expr(Expr { kind: ExprKind::Slot(_) | ExprKind::Extern(..), .. }) => {
+                self.reads_message = true
+            }
             Part::Let(id) if self.seen_lets.insert(id.index()) => {
-                self.part(self.checker.program.let_body(*id).part());
+                self.visit_part(self.checker.program.let_body(*id).part());
             }
             Part::Cond(Cond { kind: CondKind::Predicate(test), .. }) if test.op == Some(Op::Matches) => {
                 if let Operand::Value(expression) = &test.right {
-                    self.expressions.push((expression.clone(), test.mode.text.fold));
+                    self.regexes.push((expression.clone(), test.mode.text.fold));
                 }
             }
             _ => {}
         }
-        part.parts().into_iter().for_each(|part| self.part(part));
+        part.parts().into_iter().for_each(|part| self.visit_part(part));
     }
 }
 
-/// True if the regular expression can match only from the start of a text. If the expression is
-/// computed, only its first part decides. `fold` is true if the expression ignores case.
+/// True if the regular expression can match only from the start of a text. If a call of `join`
+/// computes the expression, the first joined text decides. `fold` is true if the expression ignores
+/// case.
 fn is_anchored(expression: &Expr, fold: bool) -> bool {
     let starts_at_start = |pattern: &str| {
         text::parse_cached(pattern, fold)

@@ -76,7 +76,7 @@ impl<'a> Checker<'a> {
         let Some(symbol) = self.symbols.definition(name.span.file, &name.node) else {
             return self.report_unknown_function(name, args, span);
         };
-        self.used.insert(&symbol.name.node);
+        self.used_names.insert(&symbol.name.node);
         let declared = symbol.name.span;
         self.warn_other_settings(&name.node, declared, span);
         match self.definitions.get(name.node.as_str()).cloned().flatten() {

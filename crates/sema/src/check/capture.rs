@@ -14,8 +14,8 @@ use std::sync::Arc;
 /// The inline flag that makes a regular expression ignore case.
 const CASE_INSENSITIVE_PREFIX: &str = "(?i)";
 
-/// Returns the regular expression that a call of `capture` runs. It is `written`, the expression in
-/// the source text. If `ignore_case`, a prefix that makes it ignore case is added.
+/// Returns the regular expression that a call of `capture` runs. `written` is the expression in the
+/// source text. If `ignore_case`, adds a prefix that makes the expression ignore case.
 pub(super) fn effective_pattern(written: &str, ignore_case: bool) -> String {
     format!("{}{written}", if ignore_case { CASE_INSENSITIVE_PREFIX } else { "" })
 }

@@ -184,8 +184,8 @@ fn is_list(expr: &Expr) -> bool {
     matches!(expr.kind, ExprKind::List(_))
 }
 
-/// Converts a date in another common notation, such as `31.1.2026`, to the notation of the
-/// language. `None` if the meaning is not certain.
+/// Converts a date in another common notation, such as `31.1.2026`, to the notation of rules,
+/// `2026-01-31`. `None` if the meaning is not certain.
 fn guess_date(text: &str) -> Option<String> {
     if let Some(time) = parse_datetime(text) {
         return Some(time.date().to_string());
@@ -207,8 +207,8 @@ fn date_help(text: &str) -> Message {
     }
 }
 
-/// Converts a time of day in another common notation, such as `9.30 pm`, to the notation of the
-/// language. `None` if the meaning is not certain.
+/// Converts a time of day in another common notation, such as `9.30 pm`, to the notation of rules,
+/// `21:30`. `None` if the meaning is not certain.
 fn guess_time(text: &str) -> Option<String> {
     let lower = text.trim().to_lowercase().replace('.', ":");
     let digits = lower.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');

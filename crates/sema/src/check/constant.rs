@@ -49,7 +49,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Converts a constant text to a version if `wanted_kinds`, the kinds that the operator or
-    /// function accepts at this place, contain only the kind version.
+    /// function accepts for this operand, contain only the kind version.
     pub(super) fn constant_as_version(&mut self, expr: Expr, wanted_kinds: KindSet) -> Checked<Expr> {
         let Some(Value::Str(text)) = expr.as_const().map(Const::value) else { return Ok(expr) };
         if wanted_kinds != KindSet::VERSION {
@@ -120,7 +120,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Converts a constant text to a date-time if `wanted_kinds`, the kinds that the operator or
-    /// function accepts at this place, contain date-time but not text.
+    /// function accepts for this operand, contain date-time but not text.
     pub(super) fn constant_as_datetime(&mut self, expr: Expr, wanted_kinds: KindSet) -> Checked<Expr> {
         if !wanted_kinds.has(Kind::DateTime) || wanted_kinds.has(Kind::String) {
             return Ok(expr);

@@ -295,7 +295,7 @@ impl<'a> Checker<'a> {
             self.add_rule(table, "otherwise", always_true(name.span), outcome, name.span);
         }
         self.output_alias = None;
-        let other_outputs = std::mem::take(&mut self.other_outputs);
+        let other_outputs = std::mem::take(&mut self.other_output_warnings);
         if !std::mem::take(&mut self.reads_output) {
             self.diagnostics.extend(other_outputs);
         }

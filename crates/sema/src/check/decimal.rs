@@ -29,8 +29,8 @@ impl Checker<'_> {
         if wants_decimals { self.as_decimal(expr) } else { Ok(expr) }
     }
 
-    /// Converts the numeric constants of an expression to decimals, digit by digit as they are
-    /// written.
+    /// Converts the numeric constants of an expression to decimals that have exactly the digits in
+    /// the source text.
     pub(super) fn as_decimal(&mut self, expr: Expr) -> Checked<Expr> {
         let Expr { kind, ty, optional, span } = expr;
         let (kind, ty) = match kind {
@@ -129,9 +129,9 @@ impl Checker<'_> {
         Some(self.with_type_origin(diagnostic.help(help), float))
     }
 
-    /// Converts arguments of functions on numbers; an omitted argument is `None`. If one argument
-    /// of `min` or `max` is a decimal, the constants among the others become decimals. For `sum`,
-    /// the list's elements become decimals if the list may contain decimals.
+    /// Converts arguments of a function on numbers to decimals; an omitted argument is `None`. If
+    /// one argument of `min` or `max` is a decimal, the constants among the others become decimals.
+    /// For `sum`, the list's elements become decimals if the list may contain decimals.
     pub(super) fn convert_to_decimals(
         &mut self,
         function: Function,

@@ -19,12 +19,12 @@ use rulec_lang::value::Value;
 use rulec_syntax::ast::{self, StatementKind};
 use rulec_syntax::write::{quote_raw_string, quote_string};
 
-/// Last words of the names of fields with a short text, which may be the start of a constant.
-const SHORT_TEXTS: &[&str] =
+/// Last words of the names of fields whose value is a short text, which a constant may contain.
+const SHORT_TEXT_WORDS: &[&str] =
     &["ext", "lang", "locale", "language", "mime", "code", "command", "topic", "abbr", "letter"];
 
-/// Words in the names of fields that contain a part of another text.
-const PARTS_OF_TEXTS: &[&str] =
+/// Words in the names of fields whose value is a part of another text.
+const TEXT_PART_WORDS: &[&str] =
     &["prefix", "suffix", "domain", "part", "word", "query", "search", "needle", "pattern", "filter", "term"];
 
 impl<'a> Checker<'a> {
@@ -70,10 +70,11 @@ impl<'a> Checker<'a> {
         let ExprKind::Slot(id) = &right.kind else { return };
         let path = &self.fields.slot(*id).path;
         // A field such as `allowed_prefix` contains the part to search for.
-        let is_part = path.last().is_some_and(|name| {
-            let name = name.to_lowercase();
-            PARTS_OF_TEXTS.iter().any(|word| name.contains(word))
-        }) || path.last().is_some_and(|name| SHORT_TEXTS.contains(&last_word(name).as_str()));
+        let is_part =
+            path.last().is_some_and(|name| {
+                let name = name.to_lowercase();
+                TEXT_PART_WORDS.iter().any(|word| name.contains(word))
+            }) || path.last().is_some_and(|name| SHORT_TEXT_WORDS.contains(&last_word(name).as_str()));
         let is_doubtful = |constant: &str| {
             is_part_of_address(constant)
                 || is_text_path(path) && constant.contains(|c: char| c.is_alphanumeric())
@@ -103,8 +104,8 @@ impl<'a> Checker<'a> {
         self.diagnostics.push(diagnostic.help(help).likely_fix(span, written));
     }
 
-    /// Warns about a host or e-mail address that is compared with a domain without a separator
-    /// before the domain: `host ends_with "bank.com"` is also true for `otherbank.com`.
+    /// Warns about a host or e-mail address whose end is compared with a domain that has no
+    /// separator before it: `host ends_with "bank.com"` is also true for `otherbank.com`.
     fn warn_domain_without_dot(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
         let name = match &left.kind {
             ExprKind::Call(Function::UrlHost, _) => "host",
@@ -270,8 +271,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Warns about an answer of a language model that is compared with a text that is no branch of
-    /// the choice: `answers.mood == "furious"`.
+    /// Warns if an answer of a language model is compared with a text that is not the id of a
+    /// branch of the choice: `answers.mood == "furious"`.
     fn warn_unknown_answer(&mut self, op: Op, answer: &Expr, constant: &Expr) {
         let Some(value) = constant.as_const().map(Const::value) else { return };
         if !matches!(op, Op::Eq | Op::Ne | Op::In) {
@@ -370,7 +371,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// True for the end of an e-mail address or file, and for the start of a URL or path.
+/// True for a text that looks like the end of an e-mail address or file name, or like the start of
+/// a URL or path.
 fn is_part_of_address(text: &str) -> bool {
     text.starts_with(['@', '.']) || text.ends_with(['/', ':']) || text.contains("://")
 }

@@ -259,7 +259,7 @@ impl<'a> Checker<'a> {
             return Ok(Term::Expr(expr));
         }
         if let Some(symbol) = self.symbols.definition(span.file, name) {
-            self.used.insert(&symbol.name.node);
+            self.used_names.insert(&symbol.name.node);
             let declared = symbol.name.span;
             self.warn_other_settings(name, declared, span);
             return match self.definitions.get(name).cloned().flatten() {

@@ -35,7 +35,7 @@ pub(super) struct MessageFields {
     pub(super) input: Option<Arc<DeclaredInput>>,
     /// The names that occur in stored paths; equal names share memory.
     names: NameInterner,
-    uses: HashMap<OwnedPath, InferredType>,
+    inferred_types: HashMap<OwnedPath, InferredType>,
     done_inferring: bool,
     /// The sequence number of the statement that is being checked. Uses of fields are stored with
     /// this number.
@@ -107,7 +107,7 @@ struct InferredType {
     uses: Vec<FieldUseSite>,
     /// The first few uses that accept kinds which are not comparable with each other, such as texts
     /// and lists. At most one use per statement is stored.
-    overloaded: Vec<FieldUseSite>,
+    overloaded_uses: Vec<FieldUseSite>,
 }
 
 /// A use of an undeclared field, which later diagnostics may show.
@@ -136,9 +136,10 @@ impl InferredType {
     fn add_use(&mut self, use_site: FieldUseSite, remaining_kinds: KindSet) {
         let is_overloaded =
             !is_one_family(use_site.kinds) && use_site.kinds.overlaps(KindSet::LIST.union(KindSet::DICT));
-        let is_repeated = self.overloaded.last().is_some_and(|last| last.statement == use_site.statement);
-        if is_overloaded && !is_repeated && self.overloaded.len() < 4 {
-            self.overloaded.push(use_site.clone());
+        let is_repeated =
+            self.overloaded_uses.last().is_some_and(|last| last.statement == use_site.statement);
+        if is_overloaded && !is_repeated && self.overloaded_uses.len() < 4 {
+            self.overloaded_uses.push(use_site.clone());
         }
         if self.uses.len() < 8 || self.kinds != remaining_kinds {
             self.uses.push(use_site);
@@ -154,7 +155,7 @@ impl InferredType {
         if !is_one_family(self.kinds) {
             return None;
         }
-        self.overloaded.iter().find_map(|use_site| {
+        self.overloaded_uses.iter().find_map(|use_site| {
             let (statement_kinds, other_uses): (Vec<&FieldUseSite>, Vec<&FieldUseSite>) =
                 self.uses.iter().partition(|other| other.statement == use_site.statement);
             let statement_kinds =
@@ -208,7 +209,7 @@ impl MessageFields {
     }
 
     pub(super) fn declared_at(&self, path: &[impl PathSegment]) -> Option<Span> {
-        self.input.as_ref()?.places.get(&PathRef(path)).copied()
+        self.input.as_ref()?.field_spans.get(&PathRef(path)).copied()
     }
 
     pub(super) fn resolve_path(
@@ -252,7 +253,7 @@ impl MessageFields {
     /// Returns the kinds that an undeclared field may still have after the uses so far. The field
     /// `text` is a string by convention.
     fn remaining_kinds(&self, path: &[impl PathSegment]) -> KindSet {
-        let inferred = self.uses.get(&PathRef(path)).map(|inferred| inferred.kinds);
+        let inferred = self.inferred_types.get(&PathRef(path)).map(|inferred| inferred.kinds);
         let existing_kinds =
             || self.existing_uses.as_ref().and_then(|existing_kinds| existing_kinds.kinds(path));
         let default_kinds = if is_text_path(path) { KindSet::STRING } else { UNDECLARED_KINDS };
@@ -314,14 +315,13 @@ impl MessageFields {
         }
         self.record_use(path, kinds);
         let kinds_before = self.remaining_kinds(path);
-        let inferred = match self.uses.get_mut(&PathRef(path)) {
-            Some(inferred) => inferred,
-            None => self.uses.entry(self.names.intern_path(path)).or_insert_with(|| InferredType {
-                kinds: kinds_before,
-                uses: Vec::new(),
-                overloaded: Vec::new(),
-            }),
-        };
+        let inferred =
+            match self.inferred_types.get_mut(&PathRef(path)) {
+                Some(inferred) => inferred,
+                None => self.inferred_types.entry(self.names.intern_path(path)).or_insert_with(|| {
+                    InferredType { kinds: kinds_before, uses: Vec::new(), overloaded_uses: Vec::new() }
+                }),
+            };
         let conflict = |message: Message| {
             Diagnostic::new(Code::ConflictingUses, span, message).here(message!("used here as {reason}"))
         };
@@ -374,19 +374,20 @@ impl MessageFields {
     /// Returns the span and the reason of the first use that narrowed an undeclared field, for
     /// error messages. `None` if no use narrowed it.
     pub(super) fn first_use(&self, path: &[impl PathSegment]) -> Option<(Span, &NarrowingReason)> {
-        self.uses.get(&PathRef(path))?.uses.first().map(|first| (first.use_span, &first.reason))
+        self.inferred_types.get(&PathRef(path))?.uses.first().map(|first| (first.use_span, &first.reason))
     }
 
     /// Returns the uses of fields that another statement narrows to fewer kinds, in source order.
     pub(super) fn narrowed_uses(&self) -> Vec<NarrowedUse<'_>> {
-        let narrowed_uses =
-            self.uses.iter().filter(|(path, _)| !is_text_path(path)).filter_map(|(path, inferred)| {
+        let narrowed_uses = self.inferred_types.iter().filter(|(path, _)| !is_text_path(path)).filter_map(
+            |(path, inferred)| {
                 let existing_kinds =
                     self.existing_uses.as_ref().and_then(|existing_kinds| existing_kinds.kinds(path));
                 let (narrowed_use, narrowing_use) =
                     inferred.first_narrowed_use(existing_kinds.unwrap_or(UNDECLARED_KINDS))?;
                 Some(NarrowedUse { path, kinds: read_kinds(inferred.kinds), narrowed_use, narrowing_use })
-            });
+            },
+        );
         let mut narrowed_uses: Vec<NarrowedUse<'_>> = narrowed_uses.collect();
         narrowed_uses.sort_by_key(|narrowed| {
             (narrowed.narrowed_use.use_span.file, narrowed.narrowed_use.use_span.start)

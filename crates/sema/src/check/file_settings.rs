@@ -15,7 +15,7 @@ use rulec_lang::operators::Case;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-/// The settings of a file that change how its conditions are read.
+/// The settings of a file that change how its conditions are evaluated.
 #[derive(Clone, Default)]
 pub(super) struct FileSettings {
     /// Whether the file ignores case. `None` if it has no such setting: then conditions respect
@@ -26,7 +26,8 @@ pub(super) struct FileSettings {
     pub form: NormalizationForm,
     /// The time zone for clock functions that are called without one; `None` if the file sets none.
     pub zone: Option<Arc<str>>,
-    /// Whether white space around a message and a pattern of a flow counts (`white_space: kept`).
+    /// Whether white space around a message and around a flow's pattern is significant
+    /// (`white_space: kept`).
     pub keeps_white_space: bool,
     /// Whether expressions in choices must match from the start of a text (`regex: anchored`).
     pub anchored_regexes: bool,
@@ -42,13 +43,18 @@ impl FileSettings {
 /// A set of settings (of [`SETTING_NAMES`]), one bit for each setting.
 type SettingSet = u8;
 pub(super) const CASE: SettingSet = 1;
-pub(super) const FORM: SettingSet = 2;
+pub(super) const NORMALIZATION: SettingSet = 2;
 pub(super) const ZONE: SettingSet = 4;
 pub(super) const WHITE_SPACE: SettingSet = 8;
 pub(super) const REGEX: SettingSet = 16;
 /// The bit and the name of each setting that a [`SettingSet`] can contain.
-const SETTING_NAMES: [(SettingSet, &str); 5] =
-    [(CASE, "case"), (FORM, "normalize"), (ZONE, "zone"), (WHITE_SPACE, "white_space"), (REGEX, "regex")];
+const SETTING_NAMES: [(SettingSet, &str); 5] = [
+    (CASE, "case"),
+    (NORMALIZATION, "normalize"),
+    (ZONE, "zone"),
+    (WHITE_SPACE, "white_space"),
+    (REGEX, "regex"),
+];
 
 /// A setting that a file contains.
 struct WrittenSetting {
@@ -65,7 +71,7 @@ struct WrittenSetting {
 #[derive(Default)]
 pub(super) struct SettingUses<'a> {
     /// The settings that are known so far to affect the definition which is being checked.
-    current: Cell<SettingSet>,
+    current_settings: Cell<SettingSet>,
     /// The settings that statements of each file depend on.
     by_file: RefCell<HashMap<FileId, SettingSet>>,
     /// The settings that the files contain.
@@ -83,7 +89,7 @@ pub(super) struct SettingUses<'a> {
 impl SettingUses<'_> {
     /// Records that the current definition depends on these settings of its file.
     pub fn record(&self, file: FileId, settings: SettingSet) {
-        self.current.set(self.current.get() | settings);
+        self.current_settings.set(self.current_settings.get() | settings);
         if settings != 0 {
             *self.by_file.borrow_mut().entry(file).or_insert(0) |= settings;
         }
@@ -95,8 +101,8 @@ impl SettingUses<'_> {
         self.written.push(WrittenSetting { name, of_file, applies_to: applies_to.clone(), span });
     }
 
-    /// Records that the main file contains a limit. A limit that very many statements reach is not
-    /// recorded.
+    /// Records that the main file sets a limit, to warn later if no statement depends on it. Limits
+    /// that apply to almost every statement are not recorded.
     pub fn record_written_limit(&mut self, limit: Limit, span: Span) {
         let applies_to = match limit {
             Limit::RegexBytes | Limit::RegexWork => message!("regular expressions"),
@@ -116,18 +122,18 @@ impl<'a> Checker<'a> {
     /// Calls `check`, which checks the definition `name`, and stores the settings that the
     /// definition depends on.
     pub(super) fn recording_settings<T>(&mut self, name: &'a str, check: impl FnOnce(&mut Self) -> T) -> T {
-        self.setting_uses.current.set(0);
+        self.setting_uses.current_settings.set(0);
         let checked = check(self);
-        self.setting_uses.by_definition.insert(name, self.setting_uses.current.get());
+        self.setting_uses.by_definition.insert(name, self.setting_uses.current_settings.get());
         checked
     }
 
     /// Calls `check`, which checks the statements of a table. Then stores the settings that these
     /// statements depend on.
     pub(super) fn recording_table_settings(&mut self, table: TableId, check: impl FnOnce(&mut Self)) {
-        self.setting_uses.current.set(0);
+        self.setting_uses.current_settings.set(0);
         check(self);
-        self.setting_uses.by_table.insert(table, self.setting_uses.current.get());
+        self.setting_uses.by_table.insert(table, self.setting_uses.current_settings.get());
     }
 
     /// Warns if the definition `name` depends on settings that differ between its own file and the
@@ -135,7 +141,7 @@ impl<'a> Checker<'a> {
     /// file gets one warning for a definition.
     pub(super) fn warn_other_settings(&mut self, name: &'a str, declared: Span, span: Span) {
         let used = self.setting_uses.by_definition.get(name).copied().unwrap_or(0);
-        self.setting_uses.current.set(self.setting_uses.current.get() | used);
+        self.setting_uses.current_settings.set(self.setting_uses.current_settings.get() | used);
         self.warn_differing_settings(name, used, declared, span);
     }
 
@@ -158,7 +164,7 @@ impl<'a> Checker<'a> {
         let (theirs, ours) = (self.settings_of(declared.file), self.settings_of(span.file));
         let differing = [
             (CASE, (theirs.ignores_case(), theirs.full_case) != (ours.ignores_case(), ours.full_case)),
-            (FORM, theirs.form != ours.form),
+            (NORMALIZATION, theirs.form != ours.form),
             (ZONE, theirs.zone != ours.zone),
         ];
         let differing = differing.into_iter().filter(|(_, differs)| *differs);

@@ -6,7 +6,7 @@ mod foreign;
 mod patterns;
 
 use super::constant::constant_expr;
-use super::file_settings::{CASE, FORM, WHITE_SPACE};
+use super::file_settings::{CASE, NORMALIZATION, WHITE_SPACE};
 use super::{AlreadyReported, Checked, Checker};
 use crate::check::path::ConstantPath;
 use crate::hir::{
@@ -199,7 +199,7 @@ impl<'a> Checker<'a> {
         let fold = case.or(settings.case).unwrap_or(Case::Ignore) == Case::Ignore;
         let full = is_prepared && fold && settings.full_case;
         self.setting_uses.record(file, if case.is_none() || full { CASE } else { 0 });
-        self.setting_uses.record(file, if is_prepared { FORM | WHITE_SPACE } else { 0 });
+        self.setting_uses.record(file, if is_prepared { NORMALIZATION | WHITE_SPACE } else { 0 });
         let form = if is_prepared { settings.form } else { NormalizationForm::None };
         let trims = is_prepared && !settings.keeps_white_space;
         Ok(PatternMode { operator: *operator, text: TextMode { fold, full, form }, trims })
@@ -270,7 +270,7 @@ impl<'a> Checker<'a> {
             }
             _ => text.clone(),
         };
-        let right = constant_expr(Json::from(mode.searched(pattern)), span);
+        let right = constant_expr(Json::from(mode.strip_ignored_space(pattern)), span);
         let (operator, mode) = (mode.operator, TestMode { text: mode.text, ..TestMode::default() });
         self.check_text_operand(operator, mode, &right)?;
         Ok(Predicate { mode, ..Predicate::without_modifiers(operator, left, Operand::Value(right)) }

@@ -28,8 +28,8 @@ impl<'a> Checker<'a> {
         has_hyphen.then_some((span, written))
     }
 
-    /// Returns the help text, the span to replace and the replacement for a name with hyphens
-    /// around a span. `None` if there is no such name.
+    /// Returns the help text, the span to replace and the replacement, if the source text around
+    /// `span` looks like a name with hyphens. `None` if it does not.
     pub(super) fn hyphen_help(&self, span: Span) -> Option<(Message, Span, String)> {
         let (span, written) = self.hyphenated_text(span)?;
         let name = match written.rsplit_once('.') {
@@ -163,7 +163,8 @@ impl<'a> Checker<'a> {
         self.report(diagnostic.help(help).likely_fix(span, written))
     }
 
-    /// Reports `user.role or "none"`, by which other languages give a value for a missing one.
+    /// Reports `user.role or "none"`. Authors from other languages mean a default for a missing
+    /// value.
     fn report_or_as_default(&mut self, parts: &[ast::Expr]) -> Checked<()> {
         let written: Vec<&str> = parts.iter().map(|part| self.loaded.sources.slice(part.span)).collect();
         let replacement = written.join(" ?? ");

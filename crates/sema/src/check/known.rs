@@ -1,5 +1,5 @@
-//! Checks constant texts that must have a valid form: time zones, versions, networks, and names of
-//! hash functions for `bucket`. An invalid text in a message makes a result missing or unknown; an
+//! Checks constant texts that must be valid: time zones, versions, networks, and names of hash
+//! functions for `bucket`. An invalid text in a message makes a result missing or unknown; an
 //! invalid constant is an error.
 
 use super::{Checked, Checker};
@@ -53,7 +53,7 @@ impl Checker<'_> {
         let is_city_name = |zone: &&str| {
             zone.rsplit('/').next().is_some_and(|city| city.eq_ignore_ascii_case(&normalized_name))
         };
-        let near = fixed_zone(name)
+        let near = zone_of_offset(name)
             .or_else(|| zone_of_city(&normalized_name))
             .or_else(|| zone::zone_names().find(is_city_name))
             .or_else(|| self.nearest(name, zone::zone_names()));
@@ -126,13 +126,13 @@ impl Checker<'_> {
     }
 }
 
-/// Returns the comparisons of a version `x` that a range in the notation of a package manager
-/// means, such as `~> 1.2`, `^1.4`, `1.x` or `>=1.2 <2`. `None` for any other text.
+/// Converts a version range in the notation of a package manager, such as `~> 1.2`, `^1.4`, `1.x`
+/// or `>=1.2 <2`, to comparisons of a version `x`. `None` for any other text.
 fn version_range(text: &str) -> Option<String> {
     let text = text.trim();
     if let Some((low, high)) = text.split_once(" - ") {
-        let (low, high) = (numbers_of(low)?, numbers_of(high)?);
-        return Some(format!("x >= \"{}\" and x <= \"{}\"", dotted(&low), dotted(&high)));
+        let (low, high) = (parse_version_numbers(low)?, parse_version_numbers(high)?);
+        return Some(format!("x >= \"{}\" and x <= \"{}\"", join_with_dots(&low), join_with_dots(&high)));
     }
     // `>= 1.2, < 2`: a sign may be followed by a space.
     let mut parts: Vec<String> = Vec::new();
@@ -142,13 +142,13 @@ fn version_range(text: &str) -> Option<String> {
             None => parts.push(part.to_owned()),
         }
     }
-    let comparisons: Option<Vec<String>> = parts.iter().map(|part| comparisons_of(part)).collect();
+    let comparisons: Option<Vec<String>> = parts.iter().map(|part| comparisons_of_range_part(part)).collect();
     comparisons.filter(|all| !all.is_empty()).map(|all| all.join(" and "))
 }
 
-/// Returns the comparisons that one part of a range of versions means. `None` for a part without a
-/// sign or a wildcard, and for any other text.
-fn comparisons_of(part: &str) -> Option<String> {
+/// Converts one part of a version range, such as `>=1.2`, to comparisons of a version `x`. `None`
+/// if the part has neither a sign nor a wildcard, or if its remaining text is not a version.
+fn comparisons_of_range_part(part: &str) -> Option<String> {
     let version = part.trim_start_matches(['<', '>', '=', '~', '^']);
     let sign = &part[..part.len() - version.len()];
     let wildcard = version.find(['x', 'X', '*']);
@@ -157,13 +157,13 @@ fn comparisons_of(part: &str) -> Option<String> {
     if wildcard.is_some_and(|start| !version[start..].split('.').all(is_wildcard)) {
         return None;
     }
-    let numbers = numbers_of(version[..wildcard.unwrap_or(version.len())].trim_end_matches('.'))?;
+    let numbers = parse_version_numbers(version[..wildcard.unwrap_or(version.len())].trim_end_matches('.'))?;
     // The number that is increased for the first version after the range.
     let increased = match sign {
         "<" | "<=" | ">" | ">=" if wildcard.is_none() => {
-            return Some(format!("x {sign} \"{}\"", dotted(&numbers)));
+            return Some(format!("x {sign} \"{}\"", join_with_dots(&numbers)));
         }
-        "=" | "==" if wildcard.is_none() => return Some(format!("x == \"{}\"", dotted(&numbers))),
+        "=" | "==" if wildcard.is_none() => return Some(format!("x == \"{}\"", join_with_dots(&numbers))),
         "" | "=" | "==" if wildcard.is_some() => numbers.len() - 1,
         "^" => numbers.iter().position(|number| *number > 0).unwrap_or(numbers.len() - 1),
         "~>" => numbers.len().saturating_sub(2),
@@ -172,11 +172,12 @@ fn comparisons_of(part: &str) -> Option<String> {
     };
     let mut end = numbers[..=increased].to_vec();
     end[increased] = end[increased].checked_add(1)?;
-    Some(format!("x >= \"{}\" and x < \"{}\"", dotted(&numbers), dotted(&end)))
+    Some(format!("x >= \"{}\" and x < \"{}\"", join_with_dots(&numbers), join_with_dots(&end)))
 }
 
-/// Returns the one to three numbers of a version without further parts. `None` for any other text.
-fn numbers_of(text: &str) -> Option<Vec<u64>> {
+/// Parses a version of one to three numbers, such as `1.2` or `v1.2.3`. `None` for any other text,
+/// such as a version with a suffix.
+fn parse_version_numbers(text: &str) -> Option<Vec<u64>> {
     let numbers: Option<Vec<u64>> = text
         .trim()
         .trim_start_matches('v')
@@ -186,13 +187,14 @@ fn numbers_of(text: &str) -> Option<Vec<u64>> {
     numbers.filter(|numbers| (1..=3).contains(&numbers.len()))
 }
 
-fn dotted(numbers: &[u64]) -> String {
+fn join_with_dots(numbers: &[u64]) -> String {
     numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(".")
 }
 
-/// Returns the zone for an offset such as `GMT+1`, `UTC-8` or `+08:00`. The names in the database
-/// have the opposite sign. `None` for other texts, and for offsets that are not whole hours.
-fn fixed_zone(text: &str) -> Option<&'static str> {
+/// Returns the name in the time-zone database for an offset such as `GMT+1`, `UTC-8` or `+08:00`.
+/// These names have the opposite sign: `Etc/GMT-1` is one hour ahead of UTC. `None` for other
+/// texts, and for offsets that are not whole hours.
+fn zone_of_offset(text: &str) -> Option<&'static str> {
     let upper = text.to_uppercase();
     let offset = upper.trim_start_matches("ETC/").trim_start_matches("GMT").trim_start_matches("UTC").trim();
     let hours = offset.strip_prefix(['+', '-'])?;

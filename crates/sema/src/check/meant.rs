@@ -14,7 +14,7 @@ use std::sync::Arc;
 const MAX_COMPARED_FIELDS: usize = 2000;
 /// Maximum number of names in a declared path, such as three in `ctx.user.role`, that is suggested
 /// for an unknown name. Longer paths are not compared with the name.
-const MAX_PATH: usize = 5;
+const MAX_PATH_NAMES: usize = 5;
 
 impl<'a> Checker<'a> {
     /// Adds a suggestion to a diagnostic about an unknown name: `user.role` for `user_role`, or
@@ -26,12 +26,17 @@ impl<'a> Checker<'a> {
         span: Span,
         record: &RecordType,
     ) -> Result<Diagnostic, Diagnostic> {
-        if let Some(value) = enumerated_text(record, name, &mut MAX_COMPARED_FIELDS.clone()) {
+        if let Some(value) = find_enumeration_value(record, name, &mut MAX_COMPARED_FIELDS.clone()) {
             let text = rulec_syntax::write::quote_string(&value);
             let help = message!("a text is written in quotes: write `{text}`");
             return Ok(diagnostic.help(help).likely_fix(span, text));
         }
-        match path_like(record, &letters(name), &mut Vec::new(), &mut MAX_COMPARED_FIELDS.clone()) {
+        match find_similar_path(
+            record,
+            &normalized_name(name),
+            &mut Vec::new(),
+            &mut MAX_COMPARED_FIELDS.clone(),
+        ) {
             Some(path) => Ok(diagnostic.did_you_mean(span, Some(&path))),
             None => Err(diagnostic),
         }
@@ -49,9 +54,9 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Returns the call that reads a named group of a regular expression in the same statement, for
-    /// a name that is no value: `capture(text, r"#(?<id>\d+)", "id")` for `id`. `None` for other
-    /// names.
+    /// If an unknown name is a named group of a regular expression in the same statement, returns
+    /// the call that reads this group: `capture(text, r"#(?<id>\d+)", "id")` for `id`. `None` for
+    /// other names.
     pub(super) fn captured_group(&self, name: &str, span: Span) -> Option<String> {
         let statement = self.statements().find(|statement| {
             let place = statement.span;
@@ -109,8 +114,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the number of next nodes in the first test that gives a list `next`. An error
-    /// message about an index such as `next[-1]` needs this number.
+    /// Returns the number of nodes in the field `next` of the first `test` that gives this field as
+    /// a list. An error message about an index such as `next[-1]` needs this number.
     pub(super) fn tested_next_count(&self) -> Option<usize> {
         self.statements().find_map(|statement| {
             let StatementKind::Test(test) = &statement.kind else { return None };
@@ -138,7 +143,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Reports a JSON Schema that is written in place of a type. Returns the type that the schema
-    /// describes, so that checking can continue. `None` for any other record.
+    /// describes, so that checking can continue. `None` if the record `fields` is not a JSON
+    /// Schema.
     pub(super) fn report_json_schema(&mut self, fields: &[ast::Field], span: Span) -> Option<Ty> {
         // `{ type: string }` alone is an ordinary record with a field named `type`.
         let is_record = |field: &ast::Field| {
@@ -156,7 +162,7 @@ impl<'a> Checker<'a> {
         Some(ty)
     }
 
-    /// Returns the type that a JSON Schema describes, in the syntax of the language and as a type.
+    /// Returns the type that a JSON Schema describes, as source text of the rules and as a type.
     /// `None` if the fields do not form a JSON Schema.
     fn type_of_schema(&mut self, fields: &[ast::Field]) -> Option<(String, Ty)> {
         let field = |name: &str| fields.iter().find(|field| field.name.node == name).map(|field| &field.ty);
@@ -210,15 +216,15 @@ impl<'a> Checker<'a> {
 
 /// Returns a name in lower case without word separators such as `_`, so that spellings of one name
 /// compare equal.
-fn letters(name: &str) -> String {
+fn normalized_name(name: &str) -> String {
     let name = name.chars().filter(|c| !matches!(c, '_' | '.' | '的' | '之'));
     name.flat_map(char::to_lowercase).collect()
 }
 
-/// Searches for a declared path of several names that equals `wanted` without separators. `path`
-/// holds the names of the enclosing records, and `left` the number of fields that may still be
-/// compared.
-fn path_like<'t>(
+/// Searches for a declared path of several names that together equal `wanted`, a name without
+/// separators from [`normalized_name`]. `path` holds the names of the enclosing records, and `left`
+/// the number of fields that may still be compared.
+fn find_similar_path<'t>(
     record: &'t RecordType,
     wanted: &str,
     path: &mut Vec<&'t str>,
@@ -226,13 +232,13 @@ fn path_like<'t>(
 ) -> Option<String> {
     for field in &record.fields {
         *left = left.checked_sub(1)?;
-        let Some(rest) = wanted.strip_prefix(letters(&field.name).as_str()) else { continue };
+        let Some(rest) = wanted.strip_prefix(normalized_name(&field.name).as_str()) else { continue };
         path.push(&field.name);
         if rest.is_empty() && path.len() > 1 {
             return Some(path.join("."));
         }
-        let inner = field.ty.fields().filter(|_| path.len() < MAX_PATH && !rest.is_empty());
-        let found = inner.and_then(|inner| path_like(inner, rest, path, left));
+        let inner = field.ty.fields().filter(|_| path.len() < MAX_PATH_NAMES && !rest.is_empty());
+        let found = inner.and_then(|inner| find_similar_path(inner, rest, path, left));
         if found.is_some() {
             return found;
         }
@@ -241,9 +247,9 @@ fn path_like<'t>(
     None
 }
 
-/// Returns the value of a declared enumeration that equals this text, with the same or another
-/// case. `left` is the number of fields that may still be compared.
-fn enumerated_text(record: &RecordType, text: &str, left: &mut usize) -> Option<String> {
+/// Returns the value of a declared enumeration that equals this text, with case ignored. `left` is
+/// the number of fields that may still be compared.
+fn find_enumeration_value(record: &RecordType, text: &str, left: &mut usize) -> Option<String> {
     record.fields.iter().find_map(|field| {
         *left = left.checked_sub(1)?;
         let values = field.ty.values_or_element_values();
@@ -251,6 +257,6 @@ fn enumerated_text(record: &RecordType, text: &str, left: &mut usize) -> Option<
             true => Some(text.to_owned()),
             false => same_but_case(values, text).map(str::to_owned),
         });
-        found.or_else(|| enumerated_text(field.ty.fields()?, text, left))
+        found.or_else(|| find_enumeration_value(field.ty.fields()?, text, left))
     })
 }

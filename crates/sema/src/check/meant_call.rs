@@ -27,10 +27,10 @@ pub(super) fn expression_for_call(name: &str, args: &[&str], has_now: bool) -> O
             format!("(sum x.{one} * x.{two} for x in {list}: true)")
         }
         ("countif" | "countifs", [list, criterion]) => {
-            format!("(count x in {list}: x {})", comparison(criterion))
+            format!("(count x in {list}: x {})", convert_criterion(criterion))
         }
         ("sumif" | "sumifs", [list, criterion]) => {
-            format!("(sum x for x in {list}: x {})", comparison(criterion))
+            format!("(sum x for x in {list}: x {})", convert_criterion(criterion))
         }
         ("average" | "avg" | "mean", [list]) => format!("sum({list}) / len({list})"),
         ("and", [_, _, ..]) => format!("({})", args.join(" and ")),
@@ -63,9 +63,9 @@ pub(super) fn expression_for_call(name: &str, args: &[&str], has_now: bool) -> O
     })
 }
 
-/// Returns the type test of this language that a call means, such as `(x as number) is present` for
-/// `is_number(x)` and `isinstance(x, int)`. `args` are the source texts of the arguments. `None`
-/// for other functions.
+/// Converts a call by which another language tests a type to the type test of rules:
+/// `(x as number) is present` for `is_number(x)` and `isinstance(x, int)`. `args` are the source
+/// texts of the arguments. `None` for other functions.
 pub(super) fn type_test(name: &str, args: &[&str]) -> Option<String> {
     let lower = name.to_lowercase().replace('_', "");
     let (value, ty) = match (lower.as_str(), args) {
@@ -98,8 +98,8 @@ pub(super) fn returns_type(name: &str) -> bool {
     )
 }
 
-/// Returns the comparison that a criterion of a spreadsheet means: `> 3` for `">3"`.
-fn comparison(criterion: &str) -> String {
+/// Converts a criterion of a spreadsheet function to a comparison: `">3"` to `> 3`.
+fn convert_criterion(criterion: &str) -> String {
     let inner = criterion.trim_matches('"');
     let signs = inner.len() - inner.trim_start_matches(['<', '>', '=']).len();
     match (&inner[..signs], inner[signs..].trim()) {

@@ -132,8 +132,8 @@ impl<'a> Checker<'a> {
         has_percents.then(|| message!("for {percent} percent of the keys write `{written}`"))
     }
 
-    /// Returns the first value of an `if` or `??` that no parameter of these kinds accepts. `None`
-    /// for other values.
+    /// Returns the first of the possible values of an `if` or `??` that a parameter of the kinds
+    /// `wanted` does not accept. `None` if it accepts all, or if `value` is no `if` or `??`.
     pub(super) fn case_of_other_type<'e>(&self, value: &'e Expr, wanted: KindSet) -> Option<&'e Expr> {
         let cases = match &value.kind {
             ExprKind::If { then, other, .. } => [then, other],
@@ -146,8 +146,8 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Returns the error for an argument of which one case has another type than the parameter:
-    /// `level: if vip then "gold" else 0`.
+    /// Returns the error for an argument with an `if` or `??` of which one possible value, `case`,
+    /// has another type than the parameter: `level: if vip then "gold" else 0`.
     pub(super) fn case_type_error(
         &self,
         (function, param): (&str, &str),

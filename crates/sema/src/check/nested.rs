@@ -1,5 +1,5 @@
-//! Finds the field or the character that an author means by a path in the form of another language:
-//! a field without the record around it, a message with a name, or an index of a text.
+//! Finds the field or the character that an author means by a path in another language's style: a
+//! field without the record around it, a name for the whole message, or an index of a text.
 
 use super::Checker;
 use crate::hir::{Cond, CondKind, Expr, Operand};
@@ -13,7 +13,7 @@ use rulec_syntax::write::{format_path, quote_name};
 use std::cmp::Ordering;
 
 /// Maximum depth of a record that is searched for a field.
-const MAX_DEPTH: usize = 3;
+const MAX_RECORD_DEPTH: usize = 3;
 
 /// Words by which other languages name the whole message.
 const MESSAGE_WORDS: &[&str] = &[
@@ -21,8 +21,9 @@ const MESSAGE_WORDS: &[&str] = &[
     "self",
 ];
 
-/// Returns the help for an unknown name, and the path that replaces the name if only the name must
-/// change. `names` is the whole path, and its first name is unknown. `None` without a known field.
+/// Returns the help text for a path whose first name is unknown. Also returns the path that the
+/// author probably means, if it can replace the name. `names` are all names of the path. `None` if
+/// no declared field fits.
 pub(super) fn meant_field(record: &RecordType, names: &[&str]) -> Option<(Message, Option<String>)> {
     if let [first, field, rest @ ..] = names {
         let is_message = MESSAGE_WORDS.contains(&first.to_lowercase().as_str());
@@ -53,7 +54,7 @@ fn collect_paths<'t>(
     paths: &mut Vec<String>,
 ) {
     for field in &record.fields {
-        let Some(inner) = field.ty.fields().filter(|_| outer.len() < MAX_DEPTH) else { continue };
+        let Some(inner) = field.ty.fields().filter(|_| outer.len() < MAX_RECORD_DEPTH) else { continue };
         outer.push(&field.name);
         if let (true, [root, keys @ ..]) = (inner.get(name).is_some(), outer.as_slice()) {
             let keys = keys.iter().copied().chain([name]);
@@ -103,8 +104,9 @@ impl Checker<'_> {
         self.diagnostics.push(diagnostic.help(help).likely_fix(span, format!("{written} ?? \"\"")));
     }
 
-    /// Returns the start of the call of `capture` for the only match of a condition that has this
-    /// group: `capture(text, r"#(\d+)"`. `None` without such a match, or with several.
+    /// Returns the start of a call of `capture` that reads the group `group`, up to the second
+    /// argument: `capture(text, r"#(\d+)"`. The call reads the only match in `condition` that has
+    /// this group. `None` without such a match, or with several.
     fn capture_of_match(&self, condition: &Cond, group: u32) -> Option<String> {
         let mut matches = Vec::new();
         collect_matches(condition, &mut matches);
@@ -138,8 +140,8 @@ impl Checker<'_> {
         self.diagnostics.push(diagnostic.help(help).likely_fix(span, written));
     }
 
-    /// Adds to a diagnostic how a character of a text is read, if `base` is a text and `index` a
-    /// number. `span` is the span of both.
+    /// Adds a help text that shows how to read a character of a text, if `base` is a text and
+    /// `index` a number. `span` is the span of both.
     pub(super) fn character_of_text(
         &self,
         diagnostic: Diagnostic,

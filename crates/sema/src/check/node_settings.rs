@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 /// The type of value that a setting of a workflow node accepts.
 #[derive(Clone, Copy, PartialEq)]
-enum Wanted {
+enum ValueType {
     /// A number from 0 to 1.
     Share,
     /// A whole number of at least 1.
@@ -22,22 +22,22 @@ enum Wanted {
 }
 
 /// A setting of a workflow node: its name, the type of its value, and whether the node needs it.
-type Setting = (&'static str, Wanted, bool);
+type Setting = (&'static str, ValueType, bool);
 
-/// The built-in kinds of workflow nodes, each with its settings. `exit_on_score: 0` turns the test
-/// of the score off.
-const KINDS: &[(&str, &[Setting])] = &[
-    ("vote", &[("threshold", Wanted::Share, true), ("voters", Wanted::Names, false)]),
-    ("loop", &[("max_rounds", Wanted::Count, true), ("exit_on_score", Wanted::Number, false)]),
+/// The built-in kinds of workflow nodes, each with its settings. The value 0 is allowed for
+/// `exit_on_score`; it means that no score ends the loop.
+const SETTINGS_BY_NODE_KIND: &[(&str, &[Setting])] = &[
+    ("vote", &[("threshold", ValueType::Share, true), ("voters", ValueType::Names, false)]),
+    ("loop", &[("max_rounds", ValueType::Count, true), ("exit_on_score", ValueType::Number, false)]),
 ];
 
-impl Wanted {
+impl ValueType {
     fn accepts(self, value: &Json) -> bool {
         match self {
-            Wanted::Share => value.as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)),
-            Wanted::Count => value.as_i64().is_some_and(|count| count >= 1),
-            Wanted::Number => value.as_f64().is_some_and(|number| number >= 0.0),
-            Wanted::Names => value.as_array().is_some_and(|names| names.iter().all(Json::is_string)),
+            ValueType::Share => value.as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)),
+            ValueType::Count => value.as_i64().is_some_and(|count| count >= 1),
+            ValueType::Number => value.as_f64().is_some_and(|number| number >= 0.0),
+            ValueType::Names => value.as_array().is_some_and(|names| names.iter().all(Json::is_string)),
         }
     }
 }
@@ -46,7 +46,10 @@ impl Checker<'_> {
     /// Warns about wrong settings of a workflow node of a built-in kind. `config` has the settings
     /// as JSON.
     pub(super) fn warn_node_settings(&mut self, node: &ast::Node, config: &serde_json::Map<String, Json>) {
-        let Some((kind, settings)) = KINDS.iter().find(|(kind, _)| *kind == node.kind.node) else { return };
+        let Some((kind, settings)) = SETTINGS_BY_NODE_KIND.iter().find(|(kind, _)| *kind == node.kind.node)
+        else {
+            return;
+        };
         for (name, written) in &node.config {
             let Some(value) = config.get(&name.node) else { continue };
             let known = settings.iter().find(|(known, ..)| *known == name.node);
@@ -68,22 +71,22 @@ impl Checker<'_> {
             }
             let span = written.span;
             let (message, help) = match wanted {
-                Wanted::Share => {
-                    let help = match share(value) {
+                ValueType::Share => {
+                    let help = match percent_to_share(value) {
                         Some(share) => message!("write `{known}: {share}`"),
                         None => message!("write a share, as in `{known}: 0.6`"),
                     };
                     (message!("`{known}` is a number from 0 to 1"), help)
                 }
-                Wanted::Count => (
+                ValueType::Count => (
                     message!("`{known}` is a whole number of at least 1"),
                     message!("write it without quotes, as in `{known}: 3`"),
                 ),
-                Wanted::Number => (
+                ValueType::Number => (
                     message!("`{known}` is a number of at least 0"),
                     message!("write it without quotes, as in `{known}: 0.8`"),
                 ),
-                Wanted::Names => (
+                ValueType::Names => (
                     message!("`{known}` is a list of texts"),
                     message!("write for example `{known}: [\"legal\", \"finance\"]`"),
                 ),
@@ -95,7 +98,7 @@ impl Checker<'_> {
             node.config.iter().any(|(name, _)| settings.iter().all(|(known, ..)| *known != name.node));
         if let Some((name, wanted, _)) = missing.filter(|_| !has_unknown) {
             let example = match wanted {
-                Wanted::Share => "0.6",
+                ValueType::Share => "0.6",
                 _ => "3",
             };
             let message = message!("a node of the kind `{kind}` needs the setting `{name}`");
@@ -110,9 +113,9 @@ impl Checker<'_> {
         }
     }
 
-    /// Warns if a list of names is empty or contains a name twice, which a run refuses.
-    fn warn_refused_voters(&mut self, wanted: Wanted, span: Span, value: &Json) {
-        let Some(names) = value.as_array().filter(|_| wanted == Wanted::Names) else { return };
+    /// Warns if a list of names is empty or contains a name twice. Such a list makes a run fail.
+    fn warn_refused_voters(&mut self, wanted: ValueType, span: Span, value: &Json) {
+        let Some(names) = value.as_array().filter(|_| wanted == ValueType::Names) else { return };
         let twice = names.iter().enumerate().find(|(position, name)| names[..*position].contains(name));
         if let Some((_, name)) = twice {
             let message = message!("{name} is named twice; the run refuses this");
@@ -126,9 +129,9 @@ impl Checker<'_> {
     }
 }
 
-/// Returns the share that a number of percent means: `0.6` for `60` and `"60%"`. `None` for other
-/// values.
-fn share(value: &Json) -> Option<f64> {
+/// Converts a percentage to a share: `60` and `"60%"` to 0.6. A share is returned unchanged. `None`
+/// for other values.
+fn percent_to_share(value: &Json) -> Option<f64> {
     let percent = match value {
         Json::String(text) => text.trim().trim_end_matches('%').trim().parse().ok()?,
         value => value.as_f64()?,

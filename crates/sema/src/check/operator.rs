@@ -5,7 +5,7 @@
 use super::constant::NULL_HELP;
 use super::decimal::elements_as_decimals;
 use super::fields::NarrowingReason;
-use super::file_settings::{CASE, FORM};
+use super::file_settings::{CASE, NORMALIZATION};
 use super::presence::is_nonzero_constant;
 use super::read::{element_kinds, typed_read, union_of_kinds};
 use super::{Checked, Checker};
@@ -153,7 +153,7 @@ impl<'a> Checker<'a> {
             let fold = modifiers.case.or(settings.case) == Some(Case::Ignore);
             let full = is_prepared && fold && settings.full_case;
             self.setting_uses.record(span.file, if modifiers.case.is_none() || full { CASE } else { 0 });
-            self.setting_uses.record(span.file, if is_prepared { FORM } else { 0 });
+            self.setting_uses.record(span.file, if is_prepared { NORMALIZATION } else { 0 });
             TextMode { fold, full, form: if is_prepared { settings.form } else { NormalizationForm::None } }
         } else {
             TextMode::default()

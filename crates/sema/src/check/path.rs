@@ -183,7 +183,7 @@ impl<'a> Checker<'a> {
         let message =
             message!("`{name}` is read as a field of the message, but the output of the node is `{param}`");
         let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message);
-        self.other_outputs.push(diagnostic.did_you_mean(span, Some(param)));
+        self.other_output_warnings.push(diagnostic.did_you_mean(span, Some(param)));
     }
 
     /// Checks a field of a value that is not a message path, such as a quantifier's element.

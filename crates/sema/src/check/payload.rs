@@ -47,7 +47,7 @@ struct ItemSite {
 /// The state of the checker while it lowers one `payload` statement.
 #[derive(Default)]
 pub(super) struct PayloadState {
-    bindings: u32,
+    binding_count: u32,
     /// The block that receives the rules: the payload's block, or the block of the innermost
     /// `each`. The rules of a block are evaluated for the same value.
     block: Block,
@@ -60,7 +60,7 @@ pub(super) struct PayloadState {
     /// The schema of the validated object.
     object: hir::Object,
     /// For each element of an `each`, the path of its list; only for lists of the validated object.
-    lists: HashMap<BindingId, ObjectPath>,
+    list_paths: HashMap<BindingId, ObjectPath>,
     /// The names of the validated object's fields, including the fields of included groups.
     pub(super) fields: Arc<[Arc<str>]>,
     /// The number of `each` blocks that enclose the current item; the nesting is limited.
@@ -151,7 +151,7 @@ impl<'a> Checker<'a> {
         for symbol in symbols.groups.iter() {
             // If groups are nested too deep, some groups were not reached. These groups are not
             // checked alone, because a payload may include them.
-            if !self.used.contains(symbol.name.node.as_str()) && !self.payload.too_large {
+            if !self.used_names.contains(symbol.name.node.as_str()) && !self.payload.too_large {
                 self.check_lone_group(symbol.node);
             }
         }
@@ -168,11 +168,11 @@ impl<'a> Checker<'a> {
             strict: payload.strict,
             fallback: payload.fallback.as_ref().map(|name| name.node.as_str().into()),
             object,
-            bindings: self.payload.bindings,
+            bindings: self.payload.binding_count,
             block: std::mem::take(&mut self.payload.block),
             span: payload.name.span,
             docs: docs.into(),
-            version: self.versions.get(&payload.name.span.file).cloned(),
+            version: self.payload_versions.get(&payload.name.span.file).cloned(),
         });
     }
 
@@ -234,8 +234,8 @@ impl<'a> Checker<'a> {
     /// Allocates an id for a binding (a named value). Returns the id and the expression that reads
     /// the binding. `private` is true if the value comes from private fields.
     fn new_binding(&mut self, name: &str, ty: Ty, private: bool, span: Span) -> (BindingId, Expr) {
-        let id = BindingId(self.payload.bindings);
-        self.payload.bindings += 1;
+        let id = BindingId(self.payload.binding_count);
+        self.payload.binding_count += 1;
         let root = BindingRoot { id, name: name.into() };
         let slot = self.fields.intern_slot(Some(&root), &[""; 0], ty.kinds, private);
         (id, Expr { kind: ExprKind::Slot(slot), ty, optional: true, span })

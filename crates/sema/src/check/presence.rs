@@ -22,7 +22,7 @@ use rulec_lang::value::Value;
 use std::sync::Arc;
 
 /// Maximum number of steps of one proof. After that, the proof gives up: the value may be missing.
-const MAX_STEPS: u64 = 2 * MAX_NODES;
+const MAX_PROOF_STEPS: u64 = 2 * MAX_NODES;
 
 impl Checker<'_> {
     /// True if a value may be missing although the message satisfies the `input` contract and
@@ -142,7 +142,7 @@ impl<'p> PresenceProof<'p> {
     /// fails.
     fn count_step(&mut self) -> bool {
         self.steps += 1;
-        self.steps <= MAX_STEPS
+        self.steps <= MAX_PROOF_STEPS
     }
 
     fn part_may_be_missing(&mut self, part: Part<'p>) -> bool {

@@ -69,8 +69,8 @@ impl<'a> Checker<'a> {
         Ok(Term::Expr(Expr { kind, ty, optional, span }))
     }
 
-    /// Returns the help for a quantifier over a value that is no list: `any w in text: w ==
-    /// "urgent"`, or `any k in prices: …` over a dict. `None` for other types.
+    /// Returns the help text for a quantifier over a value that is no list:
+    /// `any w in text: w == "urgent"`, or `any k in prices: …` over a dict. `None` for other types.
     fn help_without_list(
         &self,
         kind: &QuantifierKind,
@@ -133,8 +133,8 @@ impl<'a> Checker<'a> {
     }
 
     pub(super) fn new_var(&mut self, name: &str, kinds: KindSet) -> Var {
-        let id = VarId(self.vars);
-        self.vars += 1;
+        let id = VarId(self.var_count);
+        self.var_count += 1;
         Var { id, name: name.into(), kinds }
     }
 }

@@ -6,7 +6,7 @@ use regex_syntax::ast::ErrorKind;
 use regex_syntax::hir;
 
 /// Maximum number of closing parentheses that a suggested correction adds to an expression.
-const MAX_CLOSED: usize = 5;
+const MAX_ADDED_PARENTHESES: usize = 5;
 
 /// Returns the expression that `pattern` probably means, for example `[a-zA-Z]` for `[a-Z]`.
 /// `error` is the error of the parser. `None` if the meaning is not clear.
@@ -15,7 +15,7 @@ pub(super) fn meant_regex(pattern: &str, error: &regex_syntax::Error) -> Option<
         Parse(error) => {
             let span = error.span();
             let wrong = pattern.get(span.start.offset..span.end.offset)?;
-            let (at, replacement) = meant_part(pattern, (span.start.offset, wrong), error.kind())?;
+            let (at, replacement) = find_replacement(pattern, (span.start.offset, wrong), error.kind())?;
             [&pattern[..at.start], &replacement, &pattern[at.end..]].concat()
         }
         Translate(error)
@@ -41,7 +41,7 @@ pub(super) fn meant_regex(pattern: &str, error: &regex_syntax::Error) -> Option<
 
 /// Returns the byte range of the expression to replace, and the replacement. `wrong` is the invalid
 /// part that the parser reports, with its offset.
-fn meant_part(
+fn find_replacement(
     pattern: &str,
     (start, wrong): (usize, &str),
     kind: &ErrorKind,
@@ -79,16 +79,16 @@ fn meant_part(
                 false => escaped(at),
             }
         }
-        ErrorKind::GroupUnclosed if is_regular(&pattern[start + 1..]) => {
+        ErrorKind::GroupUnclosed if has_regex_syntax(&pattern[start + 1..]) => {
             let close = pattern.strip_suffix('$').map_or(pattern.len(), str::len);
             let is_valid = |count: &usize| {
                 let closed = [&pattern[..close], &")".repeat(*count), &pattern[close..]].concat();
                 regex_syntax::parse(&closed).is_ok()
             };
-            let count = (1..=MAX_CLOSED).find(is_valid)?;
+            let count = (1..=MAX_ADDED_PARENTHESES).find(is_valid)?;
             Some((close..close, ")".repeat(count)))
         }
-        ErrorKind::ClassUnclosed if is_class(&pattern[start + 1..]) => {
+        ErrorKind::ClassUnclosed if looks_like_class(&pattern[start + 1..]) => {
             let inside = &pattern[start + 1..];
             let close = inside.find(['+', '*', '?', '{', '$', ')']).unwrap_or(inside.len());
             Some((start + 1 + close..start + 1 + close, "]".to_owned()))
@@ -110,20 +110,20 @@ fn meant_part(
 
 /// True if the inside of an unclosed group uses the syntax of regular expressions, so that its
 /// parenthesis is probably not meant literally.
-fn is_regular(inside: &str) -> bool {
+fn has_regex_syntax(inside: &str) -> bool {
     inside.contains(['\\', '|', '[', '+', '*', '?', '{', '^']) || inside.contains(".")
 }
 
 /// True if the text inside an unclosed class has a range, an escape or a negation. The `[` before
 /// it is then probably not meant literally.
-fn is_class(inside: &str) -> bool {
+fn looks_like_class(inside: &str) -> bool {
     let is_range = |window: &[u8]| window[1] == b'-' && window.iter().all(|byte| *byte != b' ');
     inside.starts_with(['^', '\\']) || inside.as_bytes().windows(3).next().is_some_and(is_range)
 }
 
-/// Returns the regular expression that an author means who writes it between slashes, as in
-/// `/refund/i`: `(?i)refund`. `is_path` is true if the expression is matched with a path. `None` if
-/// the slashes are probably meant literally.
+/// Converts a regular expression between slashes, as other languages write it, to the syntax of
+/// rules: `/refund/i` to `(?i)refund`. `is_path` is true if the expression is matched with a path.
+/// `None` if the slashes are probably meant literally.
 pub(super) fn without_slashes(pattern: &str, is_path: bool) -> Option<String> {
     let (inner, flags) = pattern.strip_prefix('/')?.rsplit_once('/')?;
     let is_flag = |flag: char| matches!(flag, 'g' | 'i' | 'm' | 's' | 'u' | 'x' | 'y');

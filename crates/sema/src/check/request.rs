@@ -42,7 +42,7 @@ pub(super) struct AnalysisState<'a> {
     /// functions.
     externs: HashMap<Feature, ExternId>,
     /// Whether the checker has already reported that the field `text` is missing or no string.
-    no_text: bool,
+    reported_no_text: bool,
     /// The memory limit for all regular expressions together, in bytes.
     pub(super) regex_memory: usize,
 }
@@ -53,7 +53,7 @@ impl Default for AnalysisState<'_> {
             settings: HashMap::new(),
             stop_words: None,
             externs: HashMap::new(),
-            no_text: false,
+            reported_no_text: false,
             regex_memory: text::DEFAULT_REGEX_MEMORY,
         }
     }

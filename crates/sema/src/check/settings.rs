@@ -250,7 +250,7 @@ impl<'a> Checker<'a> {
                 }
             }
             ("version", version, ..) if !version.is_empty() => {
-                self.versions.insert(file, version.into());
+                self.payload_versions.insert(file, version.into());
             }
             ("intent_threshold", _, Some(fraction), _) => self.program.analysis.threshold = fraction,
             ("intent_margin", _, Some(fraction), _) => self.program.analysis.margin = fraction,

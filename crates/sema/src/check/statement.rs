@@ -331,8 +331,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Reports a value of an enumeration without quotes, such as `topic: HELP`. Returns `None` for
-    /// a name that is declared, and for other parameters.
+    /// Reports a value of an enumeration without quotes, such as `topic: HELP`. Returns `None` if
+    /// the type of the parameter is no enumeration with this value, or if the name is declared.
     fn report_bare_enumeration<T>(
         &mut self,
         param: &Ident,

@@ -28,7 +28,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Checks a test, or one test per case; an invalid case does not affect the others.
+    /// Checks a `test` block: as one test, or each of its cases as a test. An invalid case does not
+    /// affect the others.
     fn check_test(&mut self, test: &'a ast::Test, name_tables: &mut NameTables) -> Checked<()> {
         self.check_cases(test)?;
         let validates_payload =
@@ -70,7 +71,8 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Checks that every case of a test has one value for each field that the test gives per case.
+    /// Checks that every case of a test has one value for each column. A column is a field whose
+    /// value differs between the cases.
     fn check_cases(&mut self, test: &'a ast::Test) -> Checked<()> {
         for (index, expect) in test.expects.iter().enumerate() {
             let (fields, values) = (test.columns.len(), expect.values.len());
@@ -324,7 +326,7 @@ impl<'a> Checker<'a> {
             _ => {}
         }
         let rules = &self.program.rules;
-        let by_name = name_tables.rules.get_or_insert_with(|| {
+        let by_name = name_tables.rule_ids.get_or_insert_with(|| {
             let mut by_name: HashMap<Arc<str>, Vec<RuleId>> = HashMap::new();
             for (index, rule) in rules.iter().enumerate() {
                 by_name.entry(rule.name.clone()).or_default().push(RuleId(index as u32));
@@ -423,7 +425,7 @@ fn count_phrase(count: usize, thing: &str) -> Message {
 #[derive(Default)]
 struct NameTables {
     /// The ids of the rules by rule name; `None` until the map is first needed.
-    rules: Option<HashMap<Arc<str>, Vec<RuleId>>>,
+    rule_ids: Option<HashMap<Arc<str>, Vec<RuleId>>>,
     /// The names of the rules of each payload kind (a declared `payload`), by the index of the
     /// kind.
     payload_rules: HashMap<usize, BTreeSet<Arc<str>>>,
@@ -444,8 +446,8 @@ fn insert_at_path(message: &mut Map<String, Json>, path: &[Ident], value: Json) 
     }
 }
 
-/// True if a value can be read as one of these kinds. A text can be read as a time if it has the
-/// form of a time.
+/// True if a value can be read as one of these kinds. A text can be read as a date-time if it is
+/// one in RFC 3339 notation.
 fn value_fits(value: Value<'_>, kinds: KindSet) -> bool {
     match value {
         Value::Missing => true,
@@ -456,8 +458,8 @@ fn value_fits(value: Value<'_>, kinds: KindSet) -> bool {
     }
 }
 
-/// Compares a value with the declared type. Returns the message for the first part of the value
-/// that does not fit. Null always fits, because tests use null for a missing field.
+/// Compares a value with the declared type. Returns the message for the first value, at any depth,
+/// that does not have its type. Null always has it, because tests use null for a missing field.
 fn value_mismatch(json: &Json, ty: &Ty, path: &str) -> Option<Message> {
     let value = Value::from_json(json);
     let mismatch = |found: Message| Some(message!("`{path}` is declared as {ty}, but this is {found}"));

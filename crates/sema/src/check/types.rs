@@ -182,8 +182,7 @@ impl<'a> Checker<'a> {
             }
         }
         if let Some(record) = &input {
-            self.fields.input =
-                Some(Arc::new(DeclaredInput { ty: Ty::record(record.clone()), places: field_spans }));
+            self.fields.input = Some(Arc::new(DeclaredInput { ty: Ty::record(record.clone()), field_spans }));
         }
         self.program.input = input;
     }
@@ -299,7 +298,8 @@ fn is_constant(name: &str) -> bool {
     matches!(name, "true" | "false")
 }
 
-/// True for a name by which JSON Schema restricts a whole record, and which is no field.
+/// True for a keyword by which JSON Schema restricts a whole record, such as
+/// `additionalProperties`. Such a keyword is not the name of a field.
 fn is_schema_setting(name: &str) -> bool {
     matches!(
         name,

@@ -1,6 +1,7 @@
-//! Warns about a duration or a size next to a name that says another unit, as in `wait_ms > 30s`. A
-//! duration is a number of seconds, and a size a number of bytes. Also warns about a duration
-//! without a unit, such as `history within 10`, or with the number of milliseconds.
+//! Warns about a duration or a size that is compared with a value whose name says another unit, as
+//! in `wait_ms > 30s`. A duration is a number of seconds, and a size a number of bytes. Also warns
+//! about a duration without a unit, such as `history within 10`, or with the number of
+//! milliseconds.
 
 use super::Checker;
 use crate::hir::{Expr, ExprKind, Term};
@@ -14,30 +15,30 @@ use rulec_syntax::parse::UNITS;
 
 /// The quantity that a unit measures: time or size.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Measured {
+enum Dimension {
     Time,
     Size,
 }
 
-/// The units that names of fields end with: the words, what they measure, and the length of one
-/// unit in seconds or bytes.
-const NAMED_UNITS: &[(&[&str], Measured, f64)] = &[
-    (&["ns", "nanos", "nanoseconds"], Measured::Time, 1e-9),
-    (&["us", "micros", "microseconds"], Measured::Time, 1e-6),
-    (&["ms", "msec", "msecs", "millis", "millisecond", "milliseconds"], Measured::Time, 1e-3),
-    (&["sec", "secs", "second", "seconds"], Measured::Time, 1.0),
-    (&["mins", "minute", "minutes"], Measured::Time, 60.0),
-    (&["hr", "hrs", "hours"], Measured::Time, 3600.0),
-    (&["days"], Measured::Time, 86_400.0),
-    (&["weeks"], Measured::Time, 604_800.0),
-    (&["byte", "bytes"], Measured::Size, 1.0),
-    (&["kb", "kilobytes"], Measured::Size, 1e3),
-    (&["mb", "megabytes"], Measured::Size, 1e6),
-    (&["gb", "gigabytes"], Measured::Size, 1e9),
-    (&["tb", "terabytes"], Measured::Size, 1e12),
-    (&["kib"], Measured::Size, 1024.0),
-    (&["mib"], Measured::Size, 1_048_576.0),
-    (&["gib"], Measured::Size, 1_073_741_824.0),
+/// The units that names of fields end with: the words for the unit, whether it measures time or
+/// size, and the length of one unit in seconds or bytes.
+const NAMED_UNITS: &[(&[&str], Dimension, f64)] = &[
+    (&["ns", "nanos", "nanoseconds"], Dimension::Time, 1e-9),
+    (&["us", "micros", "microseconds"], Dimension::Time, 1e-6),
+    (&["ms", "msec", "msecs", "millis", "millisecond", "milliseconds"], Dimension::Time, 1e-3),
+    (&["sec", "secs", "second", "seconds"], Dimension::Time, 1.0),
+    (&["mins", "minute", "minutes"], Dimension::Time, 60.0),
+    (&["hr", "hrs", "hours"], Dimension::Time, 3600.0),
+    (&["days"], Dimension::Time, 86_400.0),
+    (&["weeks"], Dimension::Time, 604_800.0),
+    (&["byte", "bytes"], Dimension::Size, 1.0),
+    (&["kb", "kilobytes"], Dimension::Size, 1e3),
+    (&["mb", "megabytes"], Dimension::Size, 1e6),
+    (&["gb", "gigabytes"], Dimension::Size, 1e9),
+    (&["tb", "terabytes"], Dimension::Size, 1e12),
+    (&["kib"], Dimension::Size, 1024.0),
+    (&["mib"], Dimension::Size, 1_048_576.0),
+    (&["gib"], Dimension::Size, 1_073_741_824.0),
 ];
 
 /// Durations without a unit are only warned about below this number of seconds. A greater number is
@@ -47,15 +48,15 @@ const MIN_SECONDS_WITHOUT_WARNING: u64 = 300;
 impl Checker<'_> {
     /// Warns about a number with a unit that is compared with a value whose name says another unit.
     pub(super) fn warn_other_unit(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
-        self.warn_unit_beside(left, &binary.right);
-        self.warn_unit_beside(right, &binary.left);
-        self.warn_milliseconds_beside(left, &binary.right);
-        self.warn_milliseconds_beside(right, &binary.left);
+        self.warn_unit_unlike_name(left, &binary.right);
+        self.warn_unit_unlike_name(right, &binary.left);
+        self.warn_milliseconds_for_seconds(left, &binary.right);
+        self.warn_milliseconds_for_seconds(right, &binary.left);
     }
 
-    /// Warns about a difference of two times, in seconds, next to a number of milliseconds:
-    /// `now - created > 86_400_000`.
-    fn warn_milliseconds_beside(&mut self, value: &Expr, written: &ast::Expr) {
+    /// Warns about a difference of two times, in seconds, that is compared with a number of
+    /// milliseconds: `now - created > 86_400_000`.
+    fn warn_milliseconds_for_seconds(&mut self, value: &Expr, written: &ast::Expr) {
         if !self.is_difference_of_times(value) {
             return;
         }
@@ -90,22 +91,24 @@ impl Checker<'_> {
         self.diagnostics.push(diagnostic.likely_fix(span, meant));
     }
 
-    fn warn_unit_beside(&mut self, value: &Expr, written: &ast::Expr) {
+    fn warn_unit_unlike_name(&mut self, value: &Expr, written: &ast::Expr) {
         let Some(literals) = literals_of(written) else { return };
         let Some(name) = self.name_of_value(value) else { return };
         let Some((word, measured, length)) = named_unit(&name) else { return };
         for literal in literals {
-            let Some((amount, other)) = amount(self.loaded.sources.slice(literal.span)) else { continue };
+            let Some((amount, other)) = parse_amount(self.loaded.sources.slice(literal.span)) else {
+                continue;
+            };
             if other == measured && (length - 1.0).abs() < f64::EPSILON {
                 continue;
             }
             let span = literal.span;
             let shown = shown_number(amount);
             let message = match other {
-                Measured::Time => {
+                Dimension::Time => {
                     message!("a duration is a number of seconds, here {shown}, but `{name}` says `{word}`")
                 }
-                Measured::Size => {
+                Dimension::Size => {
                     message!("a size is a number of bytes, here {shown}, but `{name}` says `{word}`")
                 }
             };
@@ -188,8 +191,9 @@ fn usual_duration_in_milliseconds(number: u64) -> Option<String> {
     })
 }
 
-/// Returns the unit that the last word of a name says: the word, what it measures, and its length.
-fn named_unit(name: &str) -> Option<(String, Measured, f64)> {
+/// Returns the unit that the last word of a name says: the word, whether the unit measures time or
+/// size, and the length of one unit in seconds or bytes.
+fn named_unit(name: &str) -> Option<(String, Dimension, f64)> {
     let word = last_word(name);
     // A name that is only an abbreviation may mean something else.
     let is_whole = word.len() == name.len() && word.len() <= 3;
@@ -211,12 +215,12 @@ pub(super) fn last_word(name: &str) -> String {
 
 /// Returns the number of seconds or bytes of a literal with a unit. `None` for a literal without a
 /// unit.
-fn amount(written: &str) -> Option<(f64, Measured)> {
+fn parse_amount(written: &str) -> Option<(f64, Dimension)> {
     let end = written.find(|c: char| c.is_alphabetic())?;
     let (digits, unit) = written.split_at(end);
     let (name, factor, divisor) = UNITS.iter().find(|(name, ..)| *name == unit)?;
     let number: f64 = digits.replace('_', "").trim().parse().ok()?;
-    let measured = if name.ends_with('B') { Measured::Size } else { Measured::Time };
+    let measured = if name.ends_with('B') { Dimension::Size } else { Dimension::Time };
     Some((number * *factor as f64 / *divisor as f64, measured))
 }
 
@@ -283,7 +287,7 @@ mod tests {
     #[test]
     fn literals_with_units_are_amounts() {
         let check = |written: &str, expected: Option<&str>| {
-            assert_eq!(amount(written).map(|(value, _)| shown_number(value)).as_deref(), expected);
+            assert_eq!(parse_amount(written).map(|(value, _)| shown_number(value)).as_deref(), expected);
         };
         check("30s", Some("30"));
         check("1_500ms", Some("1.5"));

@@ -96,8 +96,9 @@ impl<'a> Checker<'a> {
         self.report(diagnostic)
     }
 
-    /// Warns about an undeclared field whose name is almost a definition, a word of the language,
-    /// or a name that another rule defines.
+    /// Warns about an undeclared field that is probably meant as something else: a field of the
+    /// payload, or a constant of another language such as `True`. It may also be a name that
+    /// another rule defines, or a misspelt word of the language or definition.
     pub(super) fn warn_near_name(&mut self, name: &str, span: Span) {
         // Each name is checked only once. A search through all definitions at every use would be
         // quadratic.
@@ -185,7 +186,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns what a name that has no value here is declared as. `None` for an unknown name.
+    /// Returns the declaration of a name that has no value here. `None` for an unknown name.
     fn other_name(&self, name: &str) -> Option<OtherName<'a>> {
         self.other_names.get_or_init(|| self.collect_other_names()).get(name).copied()
     }

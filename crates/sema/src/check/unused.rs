@@ -71,12 +71,12 @@ impl Checker<'_> {
         // A field may be declared only to mark it as private, so that logs mask it.
         let is_private =
             |path: &&OwnedPath| find_declared(&input.ty, path).is_ok_and(|declaration| declaration.private);
-        let private = TouchedPaths::from_paths(input.places.keys().filter(is_private).collect());
+        let private = TouchedPaths::from_paths(input.field_spans.keys().filter(is_private).collect());
         let is_unused = |path: &OwnedPath| {
             !(read_paths.touches(path) || private.touches(path) || analyses_text && *path == text)
         };
         let mut field_spans: Vec<_> =
-            input.places.iter().filter(|(_, span)| Some(span.file) == main).collect();
+            input.field_spans.iter().filter(|(_, span)| Some(span.file) == main).collect();
         field_spans.sort_by_key(|(_, span)| span.start);
         let mut unused: Vec<(&OwnedPath, UnusedDeclaration)> = Vec::new();
         for (path, span) in field_spans {
@@ -115,7 +115,8 @@ impl Checker<'_> {
                 .definitions
                 .iter()
                 .filter(|symbol| visible_files.contains(&symbol.name.span.file));
-            if only_defines && !definitions.any(|symbol| self.used.contains(symbol.name.node.as_str())) {
+            if only_defines && !definitions.any(|symbol| self.used_names.contains(symbol.name.node.as_str()))
+            {
                 self.program.idle.push(UnusedDeclaration::Import(path.node.as_str().into(), path.span));
             }
         }

@@ -68,19 +68,19 @@ impl UsesByRoute {
     }
 }
 
-/// The undeclared fields that the rules use, in a form that can change with the routes. Equal
+/// The undeclared fields that the rules use, updated when a route is added or removed. Equal
 /// [`RouteUses`] are stored once with a count. Most routes use the same fields in the same way, so
 /// most edits change only a count.
 #[derive(Debug, Default)]
 pub struct CountedUses {
-    fields: Arc<FieldUses>,
-    routes: HashMap<Arc<RouteUses>, u32>,
+    merged_uses: Arc<FieldUses>,
+    route_counts: HashMap<Arc<RouteUses>, u32>,
 }
 
 impl CountedUses {
     /// Returns the uses of all rules, merged by field. New routes are checked against these uses.
     pub fn merged_uses(&self) -> &Arc<FieldUses> {
-        &self.fields
+        &self.merged_uses
     }
 
     /// Records how a statement that is not a route uses a field. Such a use is never removed.
@@ -90,18 +90,18 @@ impl CountedUses {
         kinds: KindSet,
         names: &mut NameInterner,
     ) {
-        Arc::make_mut(&mut self.fields).add_permanent_use(path, kinds, names);
+        Arc::make_mut(&mut self.merged_uses).add_permanent_use(path, kinds, names);
     }
 
     /// Adds the fields that a route uses. If an equal [`RouteUses`] is already stored, returns the
     /// stored one to share memory.
     pub fn add_route(&mut self, uses: Arc<RouteUses>) -> Arc<RouteUses> {
-        if let Some((stored, count)) = self.routes.get_key_value_mut(&uses) {
+        if let Some((stored, count)) = self.route_counts.get_key_value_mut(&uses) {
             *count += 1;
             return Arc::clone(stored);
         }
-        Arc::make_mut(&mut self.fields).add_route(&uses);
-        self.routes.insert(Arc::clone(&uses), 1);
+        Arc::make_mut(&mut self.merged_uses).add_route(&uses);
+        self.route_counts.insert(Arc::clone(&uses), 1);
         uses
     }
 
@@ -109,11 +109,11 @@ impl CountedUses {
     /// value. The remaining rules must then be compiled again, because they were compiled for fewer
     /// kinds.
     pub fn remove_route(&mut self, uses: &Arc<RouteUses>) -> bool {
-        match self.routes.get_mut(uses) {
+        match self.route_counts.get_mut(uses) {
             Some(count) if *count > 1 => *count -= 1,
             Some(_) => {
-                self.routes.remove(uses);
-                return Arc::make_mut(&mut self.fields).remove_route(uses);
+                self.route_counts.remove(uses);
+                return Arc::make_mut(&mut self.merged_uses).remove_route(uses);
             }
             None => {}
         }
@@ -134,14 +134,14 @@ struct FieldUse {
     permanent_kinds: Option<KindSet>,
     /// The sets of kinds that routes accept for this field. Each has the number of distinct
     /// [`RouteUses`] (all fields that one route uses) in which it occurs.
-    routes: SmallVec<[(KindSet, u32); 2]>,
+    route_kinds: SmallVec<[(KindSet, u32); 2]>,
 }
 
 impl FieldUse {
     fn kinds(&self, path: &[impl PathSegment]) -> KindSet {
         let start = if is_text_path(path) { KindSet::STRING } else { UNDECLARED_KINDS };
         let start = start.intersect(self.permanent_kinds.unwrap_or(UNDECLARED_KINDS));
-        self.routes.iter().fold(start, |accepted, (kinds, _)| accepted.intersect(*kinds))
+        self.route_kinds.iter().fold(start, |accepted, (kinds, _)| accepted.intersect(*kinds))
     }
 }
 
@@ -164,9 +164,9 @@ impl FieldUses {
     fn add_route(&mut self, route: &RouteUses) {
         for (path, kinds) in &route.0 {
             let field = self.use_of_path(path);
-            match field.routes.iter_mut().find(|(stored_kinds, _)| stored_kinds == kinds) {
+            match field.route_kinds.iter_mut().find(|(stored_kinds, _)| stored_kinds == kinds) {
                 Some((_, count)) => *count += 1,
-                None => field.routes.push((*kinds, 1)),
+                None => field.route_kinds.push((*kinds, 1)),
             }
         }
     }
@@ -181,13 +181,14 @@ impl FieldUses {
                 continue;
             };
             let kinds_before = field.kinds(path);
-            if let Some(index) = field.routes.iter().position(|(stored_kinds, _)| stored_kinds == kinds) {
-                field.routes[index].1 -= 1;
-                if field.routes[index].1 == 0 {
-                    field.routes.swap_remove(index);
+            if let Some(index) = field.route_kinds.iter().position(|(stored_kinds, _)| stored_kinds == kinds)
+            {
+                field.route_kinds[index].1 -= 1;
+                if field.route_kinds[index].1 == 0 {
+                    field.route_kinds.swap_remove(index);
                 }
             }
-            if field.routes.is_empty() && field.permanent_kinds.is_none() {
+            if field.route_kinds.is_empty() && field.permanent_kinds.is_none() {
                 self.fields.remove(path);
             } else {
                 unchanged &= field.kinds(path) == kinds_before;

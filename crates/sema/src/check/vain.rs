@@ -105,18 +105,27 @@ impl Checker<'_> {
             _ => return,
         };
         let Some(op) = op else { return };
-        if let Some(diagnostic) =
-            self.more_digits(op, value, bound).or_else(|| self.more_messages(op, value, bound, span))
+        if let Some(diagnostic) = self
+            .unreachable_digits_warning(op, value, bound)
+            .or_else(|| self.unreachable_count_warning(op, value, bound, span))
         {
             self.diagnostics.push(diagnostic);
         }
     }
 
-    /// Returns the warning for `round(x, 2) == 19.999`. `bound` is the constant with its span.
-    fn more_digits(&self, op: Op, value: &Expr, (_, bound_span): (Value<'_>, Span)) -> Option<Diagnostic> {
+    /// Returns the warning for a number with more digits than `round` leaves, as in
+    /// `round(x, 2) == 19.999`. The last parameter is the constant with its span.
+    fn unreachable_digits_warning(
+        &self,
+        op: Op,
+        value: &Expr,
+        (_, bound_span): (Value<'_>, Span),
+    ) -> Option<Diagnostic> {
         let (function, args) = match &value.kind {
             ExprKind::Call(function, args) => (*function, args),
-            ExprKind::Read(inner, _) => return self.more_digits(op, inner, (Value::Missing, bound_span)),
+            ExprKind::Read(inner, _) => {
+                return self.unreachable_digits_warning(op, inner, (Value::Missing, bound_span));
+            }
             _ => return None,
         };
         if function != Function::Round || !matches!(op, Op::Eq | Op::Ne) {
@@ -145,7 +154,7 @@ impl Checker<'_> {
 
     /// Returns the warning for a count of recorded messages that is compared with more messages
     /// than the history keeps.
-    fn more_messages(
+    fn unreachable_count_warning(
         &self,
         op: Op,
         value: &Expr,

@@ -284,7 +284,7 @@ pub(super) fn foreign_wildcard(text: &str) -> Option<String> {
     Some(text.trim_matches(wildcard).to_owned()).filter(|plain| !plain.is_empty())
 }
 
-/// Returns the regular expression that a pattern with the wildcards `%`, `*` and `?` means.
+/// Converts a pattern with the wildcards `%`, `*` and `?` to a regular expression.
 pub(super) fn regex_of_wildcards(text: &str) -> String {
     let mut regex = String::new();
     for c in text.trim_matches(['%', '*']).chars() {
@@ -307,7 +307,7 @@ fn has_anchor(text: &str) -> bool {
     letters > 1 && (starts || ends)
 }
 
-/// True if a text has the form of alternatives of a regular expression: words joined by `|` without
+/// True if a text looks like alternatives of a regular expression: words joined by `|` without
 /// spaces, such as `hello|hi`.
 fn is_list_of_alternatives(text: &str) -> bool {
     let is_word = |part: &str| {

@@ -53,8 +53,8 @@ impl_codec_for_program!(
     requirements analysis history limits zones
 );
 
-/// While the body of a `let` is read, only the earlier `let`s are counted. So the body can refer
-/// only to earlier `let`s, and no cycle can make evaluators loop forever.
+/// While the body of a `let` is read, only the ids of earlier `let`s are valid. So the body can
+/// refer only to earlier `let`s, and no cycle can make evaluators loop forever.
 impl Codec for Let {
     fn write(&self, to: &mut Writer) {
         let Let { name, body, span } = self;

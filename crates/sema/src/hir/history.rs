@@ -180,8 +180,9 @@ impl Expr {
         self.ty = Ty::INT;
     }
 
-    /// Changes an expression for a text to an expression for its hash, with the key of the history
-    /// in `slot`. `declared` is the span of the `history` statement.
+    /// Changes an expression for a text to an expression for the hash of the text. The hash uses
+    /// the secret key of the history that `slot` reads. `declared` is the span of the `history`
+    /// statement.
     fn hash_by_history(&mut self, slot: SlotId, declared: Span) {
         let list =
             Expr { kind: ExprKind::Slot(slot), ty: Ty::list(Ty::ANY), optional: false, span: declared };

@@ -179,8 +179,8 @@ impl QuantifierDepths {
     }
 }
 
-/// Returns how deep quantifiers are nested in `part`, a node of the HIR, and records them in
-/// `facts`. A use of a `let` counts as its body. `let_depths` contains the depth in the body of
+/// Returns the nesting depth of the quantifiers in `part`, a node of the HIR. `facts` caches facts
+/// about nodes. A use of a `let` counts as its body. `let_depths` contains the depth in the body of
 /// each `let`.
 fn depth_of_part(facts: &mut QuantifierFacts, let_depths: &[u32], part: Part<'_>) -> u32 {
     let own_depth = match part {

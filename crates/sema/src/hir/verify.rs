@@ -35,7 +35,7 @@ impl Program {
 /// message.
 struct Verifier<'p> {
     program: &'p Program,
-    lets: Vec<Measure>,
+    let_measures: Vec<Measure>,
     table_limits: Vec<u32>,
     value_limits: Vec<u32>,
 }
@@ -48,7 +48,7 @@ impl<'p> Verifier<'p> {
         let binding_limit = |table: &Table| if table.kind == TableKind::Requirements { u32::MAX } else { 0 };
         let mut verifier = Verifier {
             program,
-            lets: Vec::with_capacity(program.lets.len()),
+            let_measures: Vec::with_capacity(program.lets.len()),
             table_limits: tables.iter().map(binding_limit).collect(),
             value_limits: vec![u32::MAX; values.len()],
         };
@@ -65,7 +65,7 @@ impl<'p> Verifier<'p> {
         verifier.verify_payloads()?;
         for body in program.lets.iter().map(|body| body.body.part()) {
             let measure = verifier.verify_expression(body, 0, MAX_NODES)?;
-            verifier.lets.push(measure);
+            verifier.let_measures.push(measure);
         }
         for (table, bindings) in tables.iter().zip(&verifier.table_limits) {
             if let Some(default) = &table.default {
@@ -179,7 +179,7 @@ impl<'p> Verifier<'p> {
         bindings: u32,
         max_nodes: u64,
     ) -> Result<Measure, DecodeError> {
-        let measure = Measure::new(part, &self.lets);
+        let measure = Measure::new(part, &self.let_measures);
         // A value may be twice as deep as a condition: it may have the maximum depth, and at its
         // deepest node use a definition of the maximum depth.
         ensure(measure.nodes <= max_nodes && measure.depth <= 2 * MAX_DEPTH, "a condition is too large")?;

@@ -20,9 +20,9 @@ pub(super) fn check_joins(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
             continue;
         }
         let id = &vertex.id;
-        // A target that is read from an output may be any node. If a node delivers twice, its
-        // second output may fill the place of another node's missing output. In both cases the
-        // finding is only a warning.
+        // A target that is read from an output may be any node. If a node delivers twice, the join
+        // may take its second output for another node's missing output. In both cases the finding
+        // is only a warning.
         let may_repeat = |number: &usize| repeatable.contains(number);
         let source_numbers = || vertex.incoming.iter().filter_map(|source| graph.number(source));
         let is_uncertain =

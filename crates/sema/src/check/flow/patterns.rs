@@ -26,14 +26,14 @@ pub(super) struct PatternMode {
 impl PatternMode {
     /// Returns a pattern, or the text that is searched for it, without the surrounding white space.
     /// If this mode respects white space, returns the text unchanged.
-    pub fn searched(self, pattern: &str) -> &str {
+    pub fn strip_ignored_space(self, pattern: &str) -> &str {
         if self.trims { pattern.trim() } else { pattern }
     }
 
-    /// Returns a text in the form in which this mode compares it. As the mode requires, the text is
-    /// trimmed, normalized to a Unicode form, and case-folded.
+    /// Returns the text that this mode compares in place of a text: trimmed, Unicode-normalized and
+    /// case-folded, as the mode requires.
     pub fn prepare(self, text: &str) -> String {
-        self.text.prepare(self.searched(text)).into_owned()
+        self.text.prepare(self.strip_ignored_space(text)).into_owned()
     }
 
     /// True if any two texts that are equal in the mode `other` are also equal in this mode. Then a
@@ -54,8 +54,8 @@ pub(super) struct KeywordPattern {
     pub span: Span,
 }
 
-/// Maximum number of regular-expression searches in the check for patterns that match examples of
-/// other flows.
+/// Maximum number of regular-expression searches in the check for patterns that match example
+/// messages of intent flows.
 const MAX_REGEX_SEARCHES: usize = 100_000;
 
 /// A matcher for all `exact` and `contains` patterns that prepare texts in the same way, for
@@ -71,8 +71,8 @@ struct LiteralMatcher {
 }
 
 impl LiteralMatcher {
-    /// Creates the matchers of all `exact` and `contains` patterns. Patterns that compare texts
-    /// alike, such as without case, share one matcher.
+    /// Creates the matchers of all `exact` and `contains` patterns. Patterns that prepare texts in
+    /// the same way, for example by ignoring case, share one matcher.
     fn of_patterns(patterns: &[KeywordPattern]) -> Vec<LiteralMatcher> {
         let mut modes: Vec<PatternMode> = Vec::new();
         for pattern in patterns.iter().filter(|pattern| pattern.mode.operator != Op::Matches) {
@@ -115,8 +115,8 @@ impl LiteralMatcher {
     }
 }
 
-/// Finds the first keyword pattern of the other flows that matches an example message of an intent
-/// flow. An intent flow has no patterns, so such a pattern takes its messages away.
+/// Finds the first keyword pattern that matches an example message of an intent flow. Patterns are
+/// tried before intents, so such a message selects the flow of the pattern.
 struct PatternMatcher<'m> {
     literals: &'m [LiteralMatcher],
     regexes: Vec<(usize, LazyRegex)>,
@@ -171,7 +171,7 @@ impl Checker<'_> {
                 }
                 operator => {
                     let covering = matchers.iter().filter(|matcher| matcher.mode.covers(pattern.mode));
-                    let searched = pattern.mode.searched(&pattern.text);
+                    let searched = pattern.mode.strip_ignored_space(&pattern.text);
                     covering.filter_map(|matcher| matcher.first_match(searched, operator == Op::Eq)).min()
                 }
             };

@@ -83,10 +83,10 @@ impl Checker<'_> {
         object.fields.iter().find(|field| field.name == *name)
     }
 
-    /// Returns the schema of a binding: of the validated object, or of the elements of a list in
-    /// it.
+    /// Returns the schema of the object that a binding names: the validated object, or an element
+    /// of a list in it. `None` for any other binding.
     fn object_of(&self, binding: BindingId) -> Option<&Object> {
-        let Some(ObjectPath { root, steps, dotted: None }) = self.payload.lists.get(&binding) else {
+        let Some(ObjectPath { root, steps, dotted: None }) = self.payload.list_paths.get(&binding) else {
             return (binding == BindingId(0)).then_some(&self.payload.object);
         };
         let path: Option<Vec<Arc<str>>> = steps

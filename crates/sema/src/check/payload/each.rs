@@ -61,7 +61,7 @@ impl<'a> Checker<'a> {
     ) -> Checked<()> {
         let block = self.new_block(name, span);
         if let Some(place) = &elements.place {
-            self.payload.lists.insert(elements.element, place.clone());
+            self.payload.list_paths.insert(elements.element, place.clone());
         }
         let outer = std::mem::replace(&mut self.payload.block, block);
         let result = add_rules(self);
@@ -133,8 +133,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The parts of an [`Each`] that the caller gives before its rules are lowered: the list or dict,
-/// the names for key and element, and the condition on an element.
+/// The fields of an [`Each`] that are known before its rules are lowered: the list or dict, the
+/// bindings of key and element, and the condition on an element.
 pub(super) struct EachElements {
     pub(super) list: Expr,
     pub(super) place: Option<ObjectPath>,

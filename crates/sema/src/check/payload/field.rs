@@ -341,8 +341,8 @@ impl<'a> Checker<'a> {
         Ok(Some(Correction::Default(id)))
     }
 
-    /// Warns about a default that the field's own rules refuse. A payload that lacks the field is
-    /// then completed and refused.
+    /// Warns about a default that violates the field's own rules. A payload that lacks the field
+    /// then gets the default, and is refused because of it.
     fn warn_refused_default(
         &mut self,
         field: &'a FieldItem,

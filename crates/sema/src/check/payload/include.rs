@@ -43,7 +43,7 @@ impl<'a> Checker<'a> {
             .filter(|symbol| symbols.is_visible(name.span.file, symbol.name.span))
         {
             Some(symbol) => {
-                self.used.insert(&symbol.name.node);
+                self.used_names.insert(&symbol.name.node);
                 Ok(symbol.node)
             }
             None => {

@@ -87,8 +87,9 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the path that ends with the written path and that begins with a field or an `each`
-    /// name: `config.max_tokens` for `max_tokens`. `None` if there is none, or several.
+    /// Returns the path that is probably meant by a path whose first name is unknown, such as
+    /// `config.max_tokens` for `max_tokens`. A field of the innermost value in scope is preferred.
+    /// Otherwise, returns `None` unless exactly one record in scope has such a field.
     fn path_below_field(&self, path: &ast::Expr) -> Option<String> {
         let (root, _) = root_text(path)?;
         let text = match &path.kind {
@@ -138,8 +139,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns the first name of a path, and the span to replace. If the path is written as a text,
-/// returns the whole text. `None` for other expressions.
+/// Returns the first name of a path, and its span. If the path is written as a text, returns the
+/// whole text and its span. `None` for other expressions.
 fn root_text(path: &ast::Expr) -> Option<(String, rulec_base::span::Span)> {
     match &path.kind {
         ExprKind::Name(name) => Some((name.clone(), path.span)),

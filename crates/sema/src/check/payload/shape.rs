@@ -21,8 +21,8 @@ pub(super) const DECISION_NAME: &str = "decision";
 
 impl<'a> Checker<'a> {
     /// Collects the fields of an object, including the fields of included groups. `groups` are the
-    /// groups that are being inlined, so that a group in itself is found. Reports nothing, because
-    /// the pass that adds rules reports the errors.
+    /// groups that are being inlined, to detect a group that includes itself. Reports nothing,
+    /// because the pass that adds rules reports the errors.
     pub(super) fn collect_object(&mut self, items: &'a [Item], groups: &mut Vec<Arc<str>>) -> Object {
         let diagnostics_before = self.diagnostics.len();
         let mut object = Object::default();
@@ -148,7 +148,7 @@ impl<'a> Checker<'a> {
         }
         let symbol = self.symbols.groups.get(name)?;
         self.symbols.is_visible(ty.span.file, symbol.name.span).then(|| {
-            self.used.insert(&symbol.name.node);
+            self.used_names.insert(&symbol.name.node);
             symbol.node
         })
     }

@@ -98,7 +98,7 @@ impl<'a> Checker<'a> {
             let optional = text_field.optional || !text_field.ty.kinds.is_subset(KindSet::STRING);
             return Ok(Expr { kind: ExprKind::Slot(slot), ty: Ty::STRING, optional, span });
         }
-        if std::mem::replace(&mut self.analysis_state.no_text, true) {
+        if std::mem::replace(&mut self.analysis_state.reported_no_text, true) {
             return Err(AlreadyReported);
         }
         let (diagnostic, help) = match (text_field, self.fields.declared_at(&path)) {

@@ -37,7 +37,7 @@ impl Checker<'_> {
             let value = Value::from_json(message.get(&**first)?);
             let value = rest.iter().fold(value, |value, key| value.field(key));
             let kind = value.kind().filter(|_| !is_read(&slot.path, value))?;
-            Some((slot.path.join("."), kind, slot.kinds, given_span(test, expect, slot)?))
+            Some((slot.path.join("."), kind, slot.kinds, span_of_given_value(test, expect, slot)?))
         });
         let Some((name, kind, kinds, span)) = found else { return };
         if self.diagnostics.iter().any(|found| found.code == Code::GivenNotRead && found.span() == Some(span))
@@ -63,7 +63,7 @@ impl Checker<'_> {
 
 /// Returns the span of the value that a test gives to a field, or to a record that contains the
 /// field. `None` if the test does not give it.
-fn given_span(test: &ast::Test, expect: &Expectation, slot: &Slot) -> Option<Span> {
+fn span_of_given_value(test: &ast::Test, expect: &Expectation, slot: &Slot) -> Option<Span> {
     let gives_slot = |path: &[ast::Ident]| {
         path.len() <= slot.path.len() && path.iter().zip(&slot.path).all(|(part, name)| *part.node == **name)
     };
