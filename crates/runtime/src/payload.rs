@@ -244,7 +244,7 @@ pub struct Judges {
     max_rounds: Option<u64>,
 }
 
-/// The field of the rules' input `context` with the maximum number of rounds of one loop.
+/// Name of the field in the rules' input `context` that limits the number of rounds of one loop.
 const MAX_ROUNDS_FIELD: &str = "max_loop_iterations";
 
 impl Judges {
@@ -355,8 +355,8 @@ impl Judges {
     }
 
     /// Returns `judge` with the current request counts and costs, and with the maximum number of
-    /// rounds of a loop, in its input `context`. Returns it unchanged if there are no such numbers,
-    /// or if the rules do not declare them in `context`.
+    /// rounds of a loop, in its input `context`. Returns `judge` unchanged if there are no such
+    /// numbers, or if the rules do not declare them in `context`.
     fn with_own_context<'j>(&self, judge: &'j Judge) -> Cow<'j, Judge> {
         let given = self.context.as_deref();
         let counted = self.usage.as_ref().and_then(|usage| usage.add_to(given));

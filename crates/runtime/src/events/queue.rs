@@ -2,10 +2,10 @@
 //! full.
 //!
 //! Tokio's own channels each have one policy: `mpsc` waits or refuses; `broadcast` drops the oldest
-//! event and rounds its capacity up. None of them reports where in the stream events are missing.
-//! This queue is a `VecDeque` that stores with each event how many events were dropped before it.
-//! Tokio's semaphore makes publishers wait in their order of arrival, and its `Notify` wakes the
-//! subscriber.
+//! event, reports the gap, and rounds its capacity up. No channel drops the newest event and
+//! reports the gap. This queue is a `VecDeque` that stores with each event how many events were
+//! dropped directly before it. Tokio's semaphore makes publishers wait in their order of arrival,
+//! and its `Notify` wakes the subscriber.
 
 use rulec_base::diag::Message;
 use rulec_base::message;
@@ -60,7 +60,9 @@ pub(super) enum SendOutcome {
     Queued,
     /// The event was queued after the oldest queued event was dropped to make room.
     QueuedAfterDrop,
+    /// The queue was full, and the policy dropped this event.
     Dropped,
+    /// The subscriber has dropped its [`Subscription`], so no event can be queued.
     Closed,
 }
 
@@ -81,6 +83,7 @@ struct QueueState<E> {
     events: VecDeque<(u64, E)>,
     /// Number of events dropped since the last event in `events` was queued.
     dropped_after_last: u64,
+    /// Number of all events that the full queue has dropped so far.
     dropped: u64,
     /// Whether the event bus was dropped, so that no more events arrive.
     bus_dropped: bool,

@@ -62,7 +62,7 @@ pub(super) struct RunSettings {
     pub recoveries: u64,
     /// Counts the HTTP requests of nodes and adds up their costs over all runs.
     pub usage: Arc<Usage>,
-    /// Called after each node with the serialized run; `None` if runs are not saved.
+    /// Called with the serialized run after each node that succeeded; `None` if runs are not saved.
     pub saving: Option<SaveCallback>,
     /// Called after each attempt to run a node; `None` if the program set no callback.
     pub on_attempt: Option<AttemptCallback>,
@@ -169,7 +169,9 @@ pub struct RunReport {
 /// changed.
 #[derive(Clone, Debug)]
 enum EarlyEnd {
+    /// The run ends with this status, for this reason.
     Stopped(RunStatus, String),
+    /// The run starts again with a changed plan, and keeps the outputs that are still valid.
     Replanned,
 }
 
@@ -178,8 +180,8 @@ enum EarlyEnd {
 pub(super) struct PlanRun {
     pub id: String,
     state: Mutex<RunState>,
-    /// Name of the run's status, such as `RUNNING`. The rules can read it in the context of the
-    /// payload validators.
+    /// Name of the run's status, such as `RUNNING`. The rules can read the status in the context of
+    /// the payload validators.
     status: Mutex<&'static str>,
     /// Lock that a failed node holds while it requests a recovery decision (how to continue). So
     /// these requests happen one after another.
@@ -353,8 +355,8 @@ impl PlanRun {
     }
 }
 
-/// Checks that the nodes can run. Returns an error for the first node whose type is not registered,
-/// or whose `CONDITION` or `LOOP` config is invalid.
+/// Checks that all nodes of a plan can run. Returns an error for the first node whose type is not
+/// registered, or that is a `CONDITION` or `LOOP` with an invalid config.
 pub(super) fn check_kinds(plan: &Plan, run_settings: &RunSettings) -> Result<(), PlanError> {
     plan.nodes.iter().try_for_each(|node| match run_settings.kinds.get(&node.kind) {
         None => Err(unknown_kind_error(&node.kind, &node.id, run_settings)),

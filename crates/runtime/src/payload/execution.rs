@@ -36,6 +36,7 @@ impl UnknownWorkflow {
 /// workflow.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ExecutionResult {
+    /// The handler's answer or the run's report. `None` if decisions of this kind are only published.
     pub result: Option<Result<Json, String>>,
     pub report: Option<RunReport>,
 }
@@ -279,12 +280,13 @@ impl Judges {
     }
 }
 
-/// Validates a plan (a workflow as a payload) that a recovery decision has changed. Returns the
-/// plan with the rules' corrections. The error is a text from which a language model can correct
-/// the plan. If the rules declare no payload kind for plans, the plan is accepted unchanged.
+/// Validates a plan (a workflow that a language model writes) by the rules, including the bodies of
+/// its loops. Returns the plan with the rules' corrections. The error is a text from which a
+/// language model can correct the plan. If the rules declare no payload kind for plans, the plan is
+/// accepted unchanged.
 ///
-/// The validation leaves out the counts of HTTP requests and costs, because they include the nodes
-/// of this plan that already ran.
+/// The validation ignores the counts of HTTP requests and costs, because the counts may include
+/// nodes of this plan that already ran.
 fn validate_plan(judges: &Judges, plan: &Plan) -> Result<Plan, String> {
     if judges.get(PLAN_KIND).is_none() {
         return Ok(plan.clone());
@@ -301,9 +303,10 @@ fn validate_plan(judges: &Judges, plan: &Plan) -> Result<Plan, String> {
     }
 }
 
-/// Returns the recovery that the events after a node's failure lead to: the last accepted one, else
-/// the feedback of the last rejected decision. A failed recovery strategy is no rejected decision,
-/// because no payload was validated. The strategy is not called again then.
+/// Finds the answer to a recovery request in the events that followed a node's failure. The last
+/// accepted recovery is the answer. Without one, the feedback of the last rejected decision is. The
+/// answer is [`RecoveryAnswer::None`] if no decision was proposed. It is also `None` if the
+/// recovery strategy failed, so that the strategy is not called again.
 fn recovery_answer(handled: &[Handled]) -> RecoveryAnswer {
     let events = || handled.iter().rev().filter_map(|handled| handled.event.as_ref());
     let accepted = events().find_map(|event| match event {

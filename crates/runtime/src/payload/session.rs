@@ -238,7 +238,7 @@ impl Session {
         selected.map_or(NextStep::Wait, NextStep::Execute)
     }
 
-    /// Executes a decision. The execution is cancelled if another decision arrives whose kind
+    /// Executes a decision. The execution is cancelled if another decision is accepted whose kind
     /// interrupts other decisions.
     async fn execute_decision(&mut self, decision: Validated, turn: &mut Turn) {
         let kind = decision.decision.kind.clone();

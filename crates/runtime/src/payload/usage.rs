@@ -11,8 +11,7 @@ use tokio::time::Instant;
 /// The type name of the plan nodes whose attempts are counted as HTTP requests.
 const HTTP_NODE_KIND: &str = "HTTP";
 
-/// For how long a request is counted in the field `requests_last_minute` of the rules' input
-/// `context`.
+/// How long a request counts in the field `requests_last_minute` of the rules' input `context`.
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// Counts of the HTTP requests and costs of the nodes in all runs of plans, including nodes that

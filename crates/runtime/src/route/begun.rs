@@ -28,8 +28,8 @@ pub struct Begun {
     /// was not called.
     computed_permissions: Option<Permissions>,
     pending: PendingDecision,
-    /// Counts the call that the caller itself makes. `None` until [`Begun::own_call`] has returned
-    /// its request.
+    /// Counts the handler call that the caller itself makes. `None` until [`Begun::own_call`] has
+    /// returned the request for this call.
     call: Option<CountedCall>,
 }
 
@@ -37,8 +37,9 @@ impl Router {
     /// Decides a message, and leaves it to the caller to run the handler. This is the first half of
     /// [`Router::route`], for programs that have their own executor. Needs no tokio runtime.
     ///
-    /// Returns `None` if hooks, shadow rules or async host functions need tokio. Nothing is then
-    /// counted or logged, and the caller uses [`Router::route`].
+    /// Returns `None` if the router has hooks or shadow rules, if an async host function must be
+    /// awaited, or if the entry table (where decisions start) is missing. Nothing is then counted
+    /// or logged, and the caller uses [`Router::route`].
     pub fn begin(&self, original: impl Into<Arc<Json>>) -> Option<Begun> {
         let original = original.into();
         if !self.shared.hooks.is_empty() || self.shared.shadow.load().is_some() {
@@ -90,8 +91,8 @@ impl Begun {
 
     /// Returns the request for the selected handler if the caller may call the handler itself. The
     /// sender must have the required permissions, and the handler must have no
-    /// [`Policy`](super::Policy). The caller then ends the message with [`Begun::finish`]. If this
-    /// returns `None`, the caller must end the message with [`Begun::run`].
+    /// [`Policy`](super::Policy). The caller then passes the handler's result to [`Begun::finish`].
+    /// If this method returns `None`, the caller must call [`Begun::run`] instead.
     pub fn own_call(&mut self, permissions: Option<&Permissions>) -> Option<Request> {
         let request = self.request.as_ref()?;
         let shared = &self.router.shared;
@@ -109,8 +110,8 @@ impl Begun {
         Some(request.clone())
     }
 
-    /// Ends the message. `result` is the result of the handler, which the caller has called itself;
-    /// see [`Begun::own_call`].
+    /// Counts and logs the decision, and returns the outcome of the message. `result` is the result
+    /// of the handler, which the caller has called itself; see [`Begun::own_call`].
     pub fn finish(mut self, result: Result<Json, HandlerError>) -> Outcome {
         let request = match self.take_request() {
             ControlFlow::Continue(request) => request,
@@ -159,8 +160,8 @@ impl Begun {
         self.pending.finish(run.outcome)
     }
 
-    /// Takes the request for the selected handler. If no handler was selected, ends the message and
-    /// returns its outcome.
+    /// Takes the request for the selected handler. If no handler was selected, counts and logs the
+    /// decision, and returns the outcome of the message.
     fn take_request(&mut self) -> ControlFlow<Outcome, Request> {
         match self.request.take() {
             Some(request) => ControlFlow::Continue(request),

@@ -164,9 +164,9 @@ impl FailureMemory {
     }
 
     /// Records how `handler`, called for a message of this scope, ended. A reply removes the
-    /// failures of the scope. A failure is counted with the type `error_type`. If this is `None`,
-    /// its type is the kind of the outcome, such as `timed_out`. An outcome that is no failure of a
-    /// handler, such as a missing permission, changes nothing.
+    /// failures of the scope. A failure is counted with the type `error_type`. If `error_type` is
+    /// `None`, the type is the kind of the outcome, such as `timed_out`. An outcome that is no
+    /// failure of a handler, such as a missing permission, changes nothing.
     pub fn record(&self, scope: &str, outcome: &HandlerOutcome, error_type: Option<&str>, handler: &str) {
         let route = match outcome {
             HandlerOutcome::Handled(_) => return self.forget(scope),

@@ -239,12 +239,12 @@ impl Router {
     }
 
     /// Makes the earlier rule set of this generation (version number) active again.
-    /// [`Router::generations`] returns the generations that are kept, and
+    /// [`Router::generations`] returns the generations that the router stores, and
     /// [`RouterBuilder::keep`](super::RouterBuilder::keep) sets their number.
     ///
     /// # Errors
-    /// If no rule set of this generation is kept, or if the rule set no longer passes the checks of
-    /// [`Router::swap`]. It passed these checks before, but may have been edited since.
+    /// If no rule set of this generation is stored, or if the rule set no longer passes the checks
+    /// of [`Router::swap`]. It passed these checks before, but may have been edited since.
     pub fn roll_back(&self, generation: u64) -> Result<Swapped, SwitchError> {
         let mut previous = self.lock_switching();
         let Some(rules) = previous.get(generation) else {

@@ -32,7 +32,7 @@ pub enum WatchError {
     /// The rule files do not compile.
     #[error(transparent)]
     Compile(#[from] CompileError),
-    /// The main file has no statement. Such a file is probably still being written.
+    /// The main file is blank. Such a file is probably still being written.
     Empty(PathBuf),
     /// The main file contains rules as text, although only signed artifacts are accepted.
     Unsigned(PathBuf),

@@ -93,7 +93,7 @@ impl PlanStep {
 
     /// Changes the run as a recovery decision (how to continue after a failure) requires. Without a
     /// decision, the plan's retry settings apply. Returns the attempts to make; `None` if the node
-    /// is skipped.
+    /// is skipped. Returns an error if the decision ends the run or cannot be applied.
     fn apply_recovery(&self, recovery: Option<RecoveryAction>) -> Result<Option<AttemptSeries>, String> {
         let mut state = self.run.lock_state();
         if state.early_end.is_some() {

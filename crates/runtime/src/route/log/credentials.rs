@@ -13,8 +13,8 @@ const SECRET_HEADERS: [&str; 5] =
 const NAME_FIELDS: [&str; 2] = ["name", "key"];
 /// The field that contains a header's value, if headers are a list of objects.
 const VALUE_FIELD: &str = "value";
-/// Minimum length in bytes at which a credential, or its start in a truncated text, is searched in
-/// other texts. Shorter ones would match by chance.
+/// Minimum length in bytes of a credential, or of its start in a truncated text, that is searched
+/// for in other texts. Shorter ones would match by chance.
 const MIN_BYTES: usize = 4;
 /// Minimum length in bytes of a text that is masked because it is a part of a credential, such as a
 /// match of a pattern.
@@ -26,8 +26,9 @@ const MIN_PART_BYTES: usize = 8;
 pub struct Credentials(Vec<String>);
 
 impl Credentials {
-    /// Masks the values of headers with credentials, in each field `headers` of the message. The
-    /// headers are an object, a list of pairs, or a list of objects with `name` and `value`.
+    /// Masks the values of headers with credentials, in each field `headers` of the message.
+    /// Returns the masked credentials. The headers are an object, a list of pairs, or a list of
+    /// objects with `name` and `value`.
     pub fn mask_in(message: &mut Json) -> Credentials {
         let mut found = Credentials::default();
         found.find(message);
@@ -62,8 +63,8 @@ impl Credentials {
         }
     }
 
-    /// Masks the value of one header in a list of headers, if its name is the name of a secret
-    /// header.
+    /// Masks the value of one header in a list of headers, if the header's name is one of
+    /// [`SECRET_HEADERS`].
     fn mask_header(&mut self, header: &mut Json) {
         match header {
             Json::Array(pair) => {
