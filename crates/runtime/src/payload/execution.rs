@@ -36,7 +36,8 @@ impl UnknownWorkflow {
 /// workflow.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ExecutionResult {
-    /// The handler's answer or the run's report. `None` if decisions of this kind are only published.
+    /// The handler's answer or the run's report. `None` if decisions of this kind are only
+    /// published.
     pub result: Option<Result<Json, String>>,
     pub report: Option<RunReport>,
 }

@@ -37,9 +37,9 @@ impl Router {
     /// Decides a message, and leaves it to the caller to run the handler. This is the first half of
     /// [`Router::route`], for programs that have their own executor. Needs no tokio runtime.
     ///
-    /// Returns `None` if the router has hooks or shadow rules, if an async host function must be
-    /// awaited, or if the entry table (where decisions start) is missing. Nothing is then counted
-    /// or logged, and the caller uses [`Router::route`].
+    /// Returns `None` if the router has hooks or shadow rules, or if an async host function must be
+    /// awaited. Also if the rules lack the entry table, where decisions start. Nothing is then
+    /// counted or logged, and the caller uses [`Router::route`].
     pub fn begin(&self, original: impl Into<Arc<Json>>) -> Option<Begun> {
         let original = original.into();
         if !self.shared.hooks.is_empty() || self.shared.shadow.load().is_some() {

@@ -191,8 +191,8 @@ impl LoopSettings {
 }
 
 impl Plan {
-    /// Returns the plan as a payload in which the body of each loop is also a separate node, to
-    /// which an edge leads from the loop. So the rules validate a body like any other node.
+    /// Returns the plan as a payload in which the body of each loop is also a separate node after
+    /// the loop. So the rules validate a body like any other node.
     pub fn to_payload_with_bodies(&self) -> Json {
         let mut payload = self.to_payload();
         for node in self.nodes.iter().filter(|node| node.kind == LOOP_KIND) {
