@@ -156,14 +156,14 @@ impl<E: Clone + Send + 'static> Bus<E> {
     pub fn subscribe(&self, capacity: usize, policy: Policy) -> Subscription<E> {
         let queue = Arc::new(Queue::new(capacity, policy));
         let mut queues = self.inner.lock_queues();
-        queues.retain(|queue| !queue.is_closed());
+        queues.retain(|queue| !queue.has_no_subscriber());
         queues.push(queue.clone());
         Subscription::new(queue)
     }
 
     /// Returns the current number of subscribers of this bus.
     pub fn subscribers(&self) -> usize {
-        self.inner.lock_queues().iter().filter(|queue| !queue.is_closed()).count()
+        self.inner.lock_queues().iter().filter(|queue| !queue.has_no_subscriber()).count()
     }
 
     /// Sends an event through the middleware and to all subscribers. Waits for the middleware, and
@@ -260,7 +260,7 @@ impl<E> BusInner<E> {
     /// the bus first.
     fn open_queues(&self) -> Vec<Arc<Queue<E>>> {
         let mut queues = self.lock_queues();
-        queues.retain(|queue| !queue.is_closed());
+        queues.retain(|queue| !queue.has_no_subscriber());
         queues.clone()
     }
 }
@@ -268,7 +268,7 @@ impl<E> BusInner<E> {
 impl<E> Drop for BusInner<E> {
     fn drop(&mut self) {
         for queue in self.lock_queues().drain(..) {
-            queue.close();
+            queue.mark_bus_dropped();
         }
     }
 }

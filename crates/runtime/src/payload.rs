@@ -279,9 +279,9 @@ impl Judges {
     /// Returns the maximum number of rounds of one loop in a plan: the number that the context
     /// contains, or a smaller one that [`Judges::loops`] set. `None` if neither is set.
     fn max_rounds(&self) -> Option<u64> {
-        let given = self.context.as_ref().and_then(|context| context[MAX_ROUNDS_FIELD].as_i64());
-        let given = given.map(|rounds| u64::try_from(rounds).unwrap_or(0));
-        given.into_iter().chain(self.max_rounds).min()
+        let context_rounds = self.context.as_ref().and_then(|context| context[MAX_ROUNDS_FIELD].as_i64());
+        let context_rounds = context_rounds.map(|rounds| u64::try_from(rounds).unwrap_or(0));
+        context_rounds.into_iter().chain(self.max_rounds).min()
     }
 
     /// Returns the rules whose `payload` statements validate the payloads.
@@ -358,13 +358,14 @@ impl Judges {
     /// rounds of a loop, in its input `context`. Returns `judge` unchanged if there are no such
     /// numbers, or if the rules do not declare them in `context`.
     fn with_own_context<'j>(&self, judge: &'j Judge) -> Cow<'j, Judge> {
-        let given = self.context.as_deref();
-        let counted = self.usage.as_ref().and_then(|usage| usage.add_to(given));
+        let own_context = self.context.as_deref();
+        let counted = self.usage.as_ref().and_then(|usage| usage.context_with_counts(own_context));
         let rounds = self.max_rounds().filter(|_| self.max_rounds.is_some());
         let context = match rounds {
             None => counted,
             Some(rounds) => {
-                let context = counted.or_else(|| given.cloned()).unwrap_or_else(|| Json::Object(Map::new()));
+                let context =
+                    counted.or_else(|| own_context.cloned()).unwrap_or_else(|| Json::Object(Map::new()));
                 Some(with_field(context, MAX_ROUNDS_FIELD, rounds.min(i64::MAX as u64).into()))
             }
         };

@@ -238,7 +238,7 @@ impl Router {
             }
         };
         let scope = self.shared.failures.scope_of(&message);
-        let message = self.shared.failures.add_to(message, &scope);
+        let message = self.shared.failures.with_failures(message, &scope);
         let outcome = self.route_prepared(&original, message.clone(), scope, permissions).await;
         hooks.call_after(&original, &message, outcome).await
     }

@@ -84,7 +84,7 @@ struct QueueState<E> {
     /// Number of events dropped since the last event in `events` was queued.
     dropped_after_last: u64,
     /// Number of all events that the full queue has dropped so far.
-    dropped: u64,
+    dropped_total: u64,
     /// Whether the event bus was dropped, so that no more events arrive.
     bus_dropped: bool,
     /// Whether the subscriber dropped its [`Subscription`], so that no more events are needed.
@@ -100,7 +100,7 @@ impl<E> Queue<E> {
             state: Mutex::new(QueueState {
                 events: VecDeque::new(),
                 dropped_after_last: 0,
-                dropped: 0,
+                dropped_total: 0,
                 bus_dropped: false,
                 subscription_dropped: false,
             }),
@@ -113,7 +113,7 @@ impl<E> Queue<E> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn is_closed(&self) -> bool {
+    pub(super) fn has_no_subscriber(&self) -> bool {
         self.lock_state().subscription_dropped
     }
 
@@ -157,14 +157,14 @@ impl<E> Queue<E> {
             state.push_event(event);
             SendOutcome::Queued
         } else if self.policy == Policy::DropNewest {
-            state.dropped += 1;
+            state.dropped_total += 1;
             state.dropped_after_last += 1;
             evicted = Some(event);
             SendOutcome::Dropped
         } else {
             if let Some((dropped_before, oldest)) = state.events.pop_front() {
                 evicted = Some(oldest);
-                state.dropped += 1;
+                state.dropped_total += 1;
                 match state.events.front_mut() {
                     Some((dropped, _)) => *dropped += dropped_before + 1,
                     None => state.dropped_after_last += dropped_before + 1,
@@ -201,7 +201,7 @@ impl<E> Queue<E> {
         }
     }
 
-    pub(super) fn close(&self) {
+    pub(super) fn mark_bus_dropped(&self) {
         self.lock_state().bus_dropped = true;
         self.subscriber_wakeup.notify_one();
     }
@@ -264,7 +264,7 @@ impl<E> Subscription<E> {
     /// Returns the total number of events that this subscriber's full queue has dropped. It
     /// includes drops that [`RecvError::Lagged`] has not reported yet.
     pub fn dropped(&self) -> u64 {
-        self.queue.lock_state().dropped
+        self.queue.lock_state().dropped_total
     }
 }
 

@@ -75,7 +75,7 @@ impl Coordinator {
 
     /// Checks that an accepted plan (a workflow that a language model writes) can run. Returns an
     /// error if a node type is not registered or a condition does not compile.
-    pub(super) fn can_run(&self, decision: &Validated) -> Result<(), PlanError> {
+    pub(super) fn check_runnable(&self, decision: &Validated) -> Result<(), PlanError> {
         let plan = match &*decision.decision.kind {
             kind if self.inner.handlers.contains_key(kind) => return Ok(()),
             PLAN_KIND => Plan::from_payload(decision.payload()),
@@ -166,7 +166,7 @@ impl Coordinator {
         self.set_run_status(run, "RUNNING");
         // The status that is reported if the future is dropped. At the end of the run, another
         // status replaces it.
-        let mut final_report = FinalReport { coordinator: self, run, status: "INTERRUPTED" };
+        let mut status_on_drop = StatusOnDrop { coordinator: self, run, status: "INTERRUPTED" };
         let (coordinator, id) = (self.clone(), run.id.clone());
         let plan_validator: PlanValidator = Arc::new(move |plan: &Plan| {
             let plan = validate_plan(&coordinator.judges(), plan)?;
@@ -175,7 +175,7 @@ impl Coordinator {
         });
         let run_settings = self.inner.run_settings.with_rounds(self.judges().max_rounds());
         let report = run.run(&run_settings, &self.recovery_fn(), &plan_validator).await;
-        final_report.status = report.status.name();
+        status_on_drop.status = report.status.name();
         report
     }
 
@@ -263,13 +263,13 @@ impl Coordinator {
 
 /// A guard for a run: on drop, it writes the status of the run to the input `context` of the
 /// payload validators. So the status is correct even if the run is cancelled.
-struct FinalReport<'r> {
+struct StatusOnDrop<'r> {
     coordinator: &'r Coordinator,
     run: &'r PlanRun,
     status: &'static str,
 }
 
-impl Drop for FinalReport<'_> {
+impl Drop for StatusOnDrop<'_> {
     fn drop(&mut self) {
         self.coordinator.set_run_status(self.run, self.status);
     }

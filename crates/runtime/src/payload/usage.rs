@@ -49,7 +49,7 @@ impl Usage {
 
     /// Returns a copy of `context` with the current counts as fields. A field keeps its value if
     /// that value is greater than the count. Returns `None` if no field would change.
-    pub fn add_to(&self, context: Option<&Json>) -> Option<Json> {
+    pub fn context_with_counts(&self, context: Option<&Json>) -> Option<Json> {
         let mut counts = self.lock();
         counts.forget_old_requests();
         let counted = [
@@ -64,8 +64,8 @@ impl Usage {
         };
         let mut changed = false;
         for (name, count) in counted {
-            let given = fields.get(name).and_then(Json::as_f64).unwrap_or(0.0);
-            if count.as_f64().is_some_and(|count| count > given) {
+            let earlier_count = fields.get(name).and_then(Json::as_f64).unwrap_or(0.0);
+            if count.as_f64().is_some_and(|count| count > earlier_count) {
                 fields.insert(name.to_owned(), count);
                 changed = true;
             }

@@ -40,19 +40,19 @@ impl Router {
     /// Returns `None` if the router has hooks or shadow rules, or if an async host function must be
     /// awaited. Also if the rules lack the entry table, where decisions start. Nothing is then
     /// counted or logged, and the caller uses [`Router::route`].
-    pub fn begin(&self, original: impl Into<Arc<Json>>) -> Option<Begun> {
-        let original = original.into();
+    pub fn begin(&self, original_message: impl Into<Arc<Json>>) -> Option<Begun> {
+        let original_message = original_message.into();
         if !self.shared.hooks.is_empty() || self.shared.shadow.load().is_some() {
             return None;
         }
-        let scope = self.shared.failures.scope_of(&original);
-        let message = self.shared.failures.add_to(original.clone(), &scope);
+        let scope = self.shared.failures.scope_of(&original_message);
+        let message = self.shared.failures.with_failures(original_message.clone(), &scope);
         let rules = self.shared.active.load().rules.clone();
         let (time, start) = (OffsetDateTime::now_utc(), Instant::now());
         let decided = rulec::decide_async(|| self.shared.decide(&rules, &message)).now_or_never()?;
         let decision = Arc::new(decided.ok()?);
         let record = DecisionRecord { time, rules, decision, message, shadow_difference: None };
-        Some(Begun::new(self, &original, record, scope, start))
+        Some(Begun::new(self, &original_message, record, scope, start))
     }
 }
 

@@ -26,12 +26,12 @@ pub trait ConditionalRouter: Send + Sync {
     fn routes(&self, next: &[NodeId]) -> Vec<Route>;
 }
 
-type Test = Box<dyn Fn(&Value) -> bool + Send + Sync>;
+type Predicate = Box<dyn Fn(&Value) -> bool + Send + Sync>;
 
 /// A router of Rust predicates: the first predicate that is true for a node's output selects the
 /// route. Without `otherwise`, an output that no predicate matches is sent to every next node.
 pub struct FirstMatch {
-    rules: Vec<(Test, Route)>,
+    rules: Vec<(Predicate, Route)>,
     otherwise: Route,
 }
 

@@ -159,7 +159,7 @@ impl LoopSettings {
     ///
     /// # Errors
     /// If the config of a loop without a condition allows more than `limit` rounds.
-    pub fn rounds(&self, limit: u64) -> Result<u64, String> {
+    pub fn rounds_within(&self, limit: u64) -> Result<u64, String> {
         match self.bound {
             Some(bound) if bound > limit && self.condition.is_none() => {
                 Err(format!("the loop has {bound} rounds, and at most {limit} are allowed"))
