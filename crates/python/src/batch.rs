@@ -27,6 +27,7 @@ create_exception!(
 /// time uses a worker.
 type Worker = Box<dyn FnMut(&RecordBatch) -> Result<RecordBatch, ColumnsError> + Send>;
 
+/// Creates workers, and reuses those that no thread uses.
 struct Workers {
     create_worker: Box<dyn Fn() -> Worker + Send + Sync>,
     /// Workers that no thread uses at the moment. A call takes one, or creates one if there is

@@ -105,7 +105,7 @@ pub fn with_middleware<E: Event>(
     })
 }
 
-/// How an event was delivered.
+/// How an event was delivered to the subscribers of a bus.
 #[pyclass(frozen, get_all, module = "rulec")]
 pub struct Published {
     /// The number of subscribers whose queue received the event.
@@ -133,6 +133,7 @@ impl Published {
     }
 }
 
+/// A bus of the runtime, by the type of its events.
 enum AnyBus {
     Objects(bus::Bus<Object>),
     Decisions(bus::Bus<DecisionEvent>),
@@ -186,7 +187,7 @@ impl Bus {
     }
 
     /// Sends an event through the middleware and to all subscribers. Waits for the middleware, and
-    /// for room in queues of the policy `wait`.
+    /// for room in full queues whose policy is `wait`.
     fn publish<'py>(&self, event: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.caller.remember(event.py())?;
         match &self.bus {
@@ -269,8 +270,9 @@ impl Subscription {
         slf
     }
 
-    /// Waits for the next event. The iteration ends when the bus no longer exists. If the queue has
-    /// dropped events, raises `RulecError` once; the next call returns the next event.
+    /// Waits for the next event. The iteration ends when the bus no longer exists or the
+    /// subscription is closed. If the queue has dropped events, raises `RulecError` once; the next
+    /// call returns the next event.
     fn __anext__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let (queue, classes) = (self.queue.clone(), self.classes.clone());
         start_future(py, async move {

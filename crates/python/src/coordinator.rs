@@ -262,7 +262,7 @@ fn with_limits<'a, 'py>(settings: Settings<'a, 'py>) -> PyResult<Settings<'a, 'p
 impl Coordinator {
     /// Creates a coordinator for the payload rules. `context` and `options` are the values that the
     /// rules read under these names. `middleware` maps names to functions of the bus. Each call of
-    /// one may take at most `middleware_limit` seconds.
+    /// such a function may take at most `middleware_limit` seconds.
     #[new]
     #[pyo3(signature = (rules, *, context = None, options = None, strict = false, middleware = None,
         middleware_limit = None, recovery_kind = "error_recovery", **settings))]
@@ -303,8 +303,9 @@ impl Coordinator {
         events::to_python(decision.py(), event)
     }
 
-    /// Returns a middleware for any `Bus`. It replaces a `DecisionMade` by the result of its check,
-    /// stops decisions of internal kinds, and passes other events through unchanged.
+    /// Returns a middleware for any `Bus`. The middleware checks each `DecisionMade` and passes on
+    /// the result instead. It stops decisions of internal kinds, and passes on other events
+    /// unchanged.
     fn as_middleware(&self) -> Middleware {
         Middleware(self.coordinator.clone())
     }
@@ -338,8 +339,8 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Returns a workflow with the progress of its run, in a form for `restore`. None if the id is
-    /// unknown.
+    /// Returns a workflow with the progress of its run, as a value that `restore` takes. None if
+    /// the id is unknown.
     fn saved<'py>(&self, py: Python<'py>, workflow: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         Ok(self.coordinator.saved(workflow).map(|saved| pythonize(py, &saved)).transpose()?)
     }

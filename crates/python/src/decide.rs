@@ -17,8 +17,8 @@ use rulec_base::json::JsonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 
-/// Decides one message, given as any supported Python value. Reads the message with the GIL.
-/// Decides it without the GIL if the decision is slow; see [`Pace`].
+/// Decides one message, given as any supported Python value. Holds the GIL while it reads the
+/// message. Releases the GIL for the decision if decisions of these rules are slow; see [`Pace`].
 fn decide_one(
     py: Python<'_>,
     entry: &Entry<'_>,
@@ -43,7 +43,7 @@ fn decide_one(
     Decision::of_tree(decision, message)
 }
 
-/// Converts the decision about a JSON text.
+/// Converts the result of deciding the JSON text `text` to a Python object.
 pub fn decided_text(
     decision: Result<rulec::Decision, JsonError>,
     text: &Bound<'_, PyAny>,
@@ -197,8 +197,8 @@ fn decide_lines(
 /// The results for the texts of a block, in order.
 type DecidedBlock = Vec<Result<rulec::Decision, JsonError>>;
 
-/// Converts the decisions about the texts of a block to Python objects. `start` is the index of its
-/// first message.
+/// Converts the decisions about the texts of a block to Python objects. `start` is the index of the
+/// block's first text among all texts.
 fn convert_block(
     py: Python<'_>,
     start: usize,

@@ -22,8 +22,8 @@ pub struct Decision(Source);
 
 /// The source of a decision's attributes: the library, or a pickle.
 enum Source {
-    /// A decision of the library. For a choice also the message, from which `skipped` is computed
-    /// when it is read.
+    /// A decision of the library. For a choice also the message, from which the attribute `skipped`
+    /// is computed when a program reads it.
     Made(rulec::Decision, Option<Message>),
     /// A dict with the values of all attributes by name, which was restored from a pickle.
     Pickled(Py<PyDict>),
@@ -31,19 +31,20 @@ enum Source {
 
 /// The message of a decision. It is converted to JSON only when `skipped` is read.
 pub enum Message {
+    /// The message as JSON.
     Tree(Box<Json>),
-    /// A dict, a JSON text, or a `Prepared`. Of a dict, this is a shallow copy.
+    /// A shallow copy of a dict, a JSON text, or a `Prepared`.
     Python(Py<PyAny>),
 }
 
 impl Message {
-    /// Keeps a dict. Its caller may set and delete keys of the dict later, so this copies the dict,
-    /// but none of its values.
+    /// Stores a shallow copy of a dict, because the caller may later set or delete keys of the
+    /// dict.
     pub fn dict(dict: &Bound<'_, PyDict>) -> PyResult<Message> {
         Ok(Message::Python(dict.copy()?.into_any().unbind()))
     }
 
-    /// Keeps a text or a `Prepared`, which never change.
+    /// Stores a JSON text or a `Prepared`. Neither is copied, because they never change.
     pub fn unchanging(message: &Bound<'_, PyAny>) -> PyResult<Message> {
         Ok(Message::Python(message.clone().unbind()))
     }
@@ -275,7 +276,7 @@ impl Decision {
 
     /// The conditions of a choice that were left out, because a value that they read is missing or
     /// of another type. Each is a dict, as `Rules.skipped` returns. Empty if the decision has read
-    /// earlier messages. Lists and dicts in the message are read as they are now.
+    /// earlier messages. Lists and dicts in the message are read when this attribute is read.
     #[getter]
     fn skipped<'py>(&self, py: Python<'py>) -> Value<'py> {
         let message = match &self.0 {
@@ -288,8 +289,9 @@ impl Decision {
         })
     }
 
-    /// Shows the garbage collector the message, which may contain this decision. A dict is then
-    /// part of the cycle, and Python clears the dict. So this class needs no `__clear__`.
+    /// Reports the message to the garbage collector, because the message may contain this decision.
+    /// A dict is part of such a cycle, and Python breaks the cycle by clearing the dict. So this
+    /// class needs no `__clear__`.
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         match &self.0 {
             Source::Made(_, Some(Message::Python(message))) => visit.call(message),
@@ -303,7 +305,7 @@ impl Decision {
         self.json(py)
     }
 
-    /// Returns the decision as a dict: what `to_json` has, and `skipped` if it is not empty.
+    /// Returns the decision as a dict: the fields of `to_json`, and `skipped` if it is not empty.
     fn to_dict<'py>(&self, py: Python<'py>) -> Value<'py> {
         let dict = match &self.0 {
             Source::Made(decision, _) => pythonize(py, decision)?,

@@ -95,7 +95,7 @@ pub fn load_document(
     } else {
         match tree(document, "the document") {
             Ok(value) => without_gil(py, || system.import_value(&value, options)),
-            // The import skips the item of a number such as `nan`.
+            // The import skips an item that contains a number such as `nan`.
             Err(error) if options != options.strict() && is_tree_with_unreadable(document) => {
                 let text = py.import("json")?.call_method1("dumps", (document,)).map_err(|_| error)?;
                 let text: String = text.extract()?;

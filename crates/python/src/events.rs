@@ -145,7 +145,8 @@ impl DecisionRejected {
         Ok(pythonize(py, &self.0.decision.payload)?)
     }
 
-    /// The result of the check; None if a recovery failed.
+    /// The result of the check. None if the recovery function failed, because there was then no
+    /// payload to check.
     #[getter]
     fn judgement(&self) -> Option<Judgement> {
         self.0.judgement.as_deref().cloned().map(Judgement)
@@ -257,7 +258,8 @@ fn event_to_python(py: Python<'_>, event: impl Serialize) -> PyResult<Bound<'_, 
     Ok(pythonize(py, &event)?)
 }
 
-/// Converts a Python mapping to a JSON object; `None` is an empty object.
+/// Converts a Python mapping to a JSON object; `None` becomes an empty object. `name` is the name
+/// of the argument in error messages.
 pub fn fields(value: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<Map<String, Json>> {
     match value.map(|value| tree(value, name)).transpose()? {
         None | Some(Json::Null) => Ok(Map::new()),

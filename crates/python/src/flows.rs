@@ -20,7 +20,7 @@ use rulec_http::FlowExecutor;
 #[pyclass(frozen, module = "rulec")]
 pub struct Flows(MadeOfRules<FlowParts>);
 
-/// The parts of [`Flows`] that depend on the rules in force.
+/// The parts of [`Flows`] that depend on the active rules.
 struct FlowParts {
     /// `None` if the rules have no flow.
     matcher: Option<FlowMatcher>,
@@ -74,8 +74,8 @@ impl From<IntentHit> for FlowHit {
 
 #[pymethods]
 impl Flows {
-    /// Creates a finder for the flows of `rules`. It always uses the rules in force of live rules,
-    /// of a watched file or of a router. With a `client`, it also executes flows.
+    /// Creates a finder for the flows of `rules`. The finder always uses the active version of live
+    /// rules, of a watched file or of a router. With a `client`, the finder also executes flows.
     #[new]
     #[pyo3(signature = (rules, *, client = None))]
     pub fn new(rules: &Bound<'_, PyAny>, client: Option<&Bound<'_, HttpClient>>) -> PyResult<Flows> {
@@ -139,9 +139,9 @@ impl Flows {
         Ok(endpoint.map(|endpoint| pythonize(py, endpoint)).transpose()?)
     }
 
-    /// Executes a flow by sending the request of `endpoint`. `flow` is a hit or an id. In the
-    /// request, `{name}` is replaced by one of the `arguments`, and `#name#` by a field of the
-    /// `context`.
+    /// Executes a flow by sending the request of `endpoint`. `flow` is a `FlowHit` or the id of a
+    /// flow. In the request, `{name}` is replaced by one of the `arguments`, and `#name#` by a
+    /// field of the `context`.
     #[pyo3(signature = (flow, context = None, *, arguments = None))]
     fn execute<'py>(
         &self,
@@ -230,8 +230,8 @@ impl Question {
 
 #[pymethods]
 impl Rules {
-    /// Creates a finder of flows. It finds keyword flows by patterns, and intent flows by the
-    /// built-in classifier. With a `client`, it also executes them.
+    /// Creates a finder of flows. The finder finds keyword flows by patterns, and intent flows by
+    /// the built-in classifier. With a `client`, the finder also executes flows.
     #[pyo3(signature = (*, client = None))]
     fn flows(slf: &Bound<'_, Self>, client: Option<&Bound<'_, HttpClient>>) -> PyResult<Flows> {
         Flows::new(slf.as_any(), client)
@@ -251,8 +251,8 @@ impl Rules {
 
 #[pymethods]
 impl WatchedRules {
-    /// Creates a finder of flows, which always uses the active version. With a `client`, it also
-    /// executes them.
+    /// Creates a finder of flows, which always uses the active version of the file. With a
+    /// `client`, the finder also executes flows.
     #[pyo3(signature = (*, client = None))]
     fn flows(slf: &Bound<'_, Self>, client: Option<&Bound<'_, HttpClient>>) -> PyResult<Flows> {
         Flows::new(slf.as_any(), client)

@@ -24,7 +24,7 @@ create_exception!(
     "A call that failed, or that the list of hosts does not allow."
 );
 
-/// The environment variable with the API key of a language model.
+/// Name of the environment variable that contains the API key of a language model.
 const KEY_VARIABLE: &str = "RULEC_MODEL_KEY";
 
 pub fn http_error(error: impl ToString) -> PyErr {
@@ -86,18 +86,18 @@ impl HttpClient {
         self.send(py, rulec_http::Request::post(url, &tree(body, "the body")?), headers, key)
     }
 
-    /// The worker for `HTTP` nodes in plans. The config of such a node has `url`, `method`,
+    /// Returns the worker for `HTTP` nodes in plans. The config of such a node has `url`, `method`,
     /// `headers` and a body.
     fn node(&self) -> NodeFactory {
         NodeFactory(Arc::new(rulec_http::node(self.0.clone())))
     }
 
-    /// The worker for workflow nodes whose config describes an HTTP endpoint to call.
+    /// Returns the worker for workflow nodes whose config describes an HTTP endpoint to call.
     fn endpoint_node(&self) -> NodeFactory {
         NodeFactory(Arc::new(rulec_http::endpoint_node(self.0.clone())))
     }
 
-    /// The worker for workflow nodes that call several endpoints at the same time.
+    /// Returns the worker for workflow nodes that call several endpoints at the same time.
     fn council_node(&self) -> NodeFactory {
         NodeFactory(Arc::new(rulec_http::council_node(self.0.clone())))
     }
@@ -165,7 +165,7 @@ impl Response {
     }
 }
 
-/// A handler that calls an endpoint.
+/// A handler for a `Router` that calls an HTTP endpoint; see `http_handler`.
 #[pyclass(frozen, module = "rulec")]
 pub struct HttpHandler(Arc<dyn Fn(rulec_runtime::route::Request) -> HandlerReply + Send + Sync>);
 
@@ -196,7 +196,7 @@ pub struct ChatModel(pub rulec_http::ChatModel, String);
 
 #[pymethods]
 impl ChatModel {
-    /// Creates a model from a base URL such as `https://api.example.com/v1` and its name. By
+    /// Creates a client of the model `model` at a base URL such as `https://api.example.com/v1`. By
     /// default, the key is the value of the environment variable `RULEC_MODEL_KEY`, and only the
     /// host of the base URL is called.
     #[new]
@@ -229,7 +229,7 @@ impl ChatModel {
         Ok(ChatModel(chat_model, format!("<ChatModel {model} at {base}>")))
     }
 
-    /// The worker for `LLM` nodes in plans.
+    /// Returns the worker for `LLM` nodes in plans.
     fn node(&self) -> NodeFactory {
         NodeFactory(Arc::new(rulec_http::llm_node(self.0.clone())))
     }

@@ -157,7 +157,7 @@ impl Judgement {
         self.0.unchecked().iter().map(to_tuple).collect()
     }
 
-    /// The corrected payload; None if the payload was rejected.
+    /// The corrected payload. None if the payload was rejected or needed no correction.
     #[getter]
     fn corrected<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         Ok(self.0.corrected().map(|corrected| pythonize(py, corrected)).transpose()?)

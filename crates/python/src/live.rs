@@ -212,7 +212,7 @@ impl LiveRules {
         decided_text(decision, text)
     }
 
-    /// Decides a sequence of messages, each by the rules in force at that time. The error for an
+    /// Decides a sequence of messages, each by the rules that are then active. The error for an
     /// invalid message contains the index of the message.
     #[pyo3(signature = (messages, *, entry = None))]
     fn decide_many(
@@ -384,7 +384,7 @@ impl WatchStatus {
     }
 }
 
-/// Waits for the future of a status, as the awaitable of `changed`.
+/// Converts the future of a new status to the awaitable that `changed` returns.
 pub fn await_status<'py>(
     py: Python<'py>,
     status: impl Future<Output = Option<Status>> + Send + 'static,
@@ -471,8 +471,8 @@ impl WatchedRules {
         WatchStatus(self.rules.status())
     }
 
-    /// Waits until a version of the file becomes active or is refused after this call, or after the
-    /// status `since`. Each call waits on its own.
+    /// Waits until the status differs from `since` (default: the current status), because a version
+    /// of the file became active or was refused. Several calls may wait at the same time.
     #[pyo3(signature = (*, since = None))]
     fn changed<'py>(
         &self,

@@ -99,8 +99,8 @@ impl DirectValue<'_, '_> {
     }
 }
 
-/// Converts a pydantic model to a dict, like `dump_model`. Returns a dict at once: searching it for
-/// a model's method would cost time for every message.
+/// Converts a pydantic model to a dict, like `dump_model`. Returns a dict unchanged, without a
+/// search for the method of a model, because that search would cost time for every message.
 pub fn as_dict<'py>(message: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     if message.cast::<PyDict>().is_ok() { Ok(message.clone()) } else { dump_model(message) }
 }
@@ -139,15 +139,15 @@ pub fn tree(value: &Bound<'_, PyAny>, value_name: &str) -> PyResult<Json> {
     TreeConverter { what: value_name, path: Vec::new(), places, accepts: Accepts::Json }.value(value)
 }
 
-/// True if numbers such as `nan` and texts with half a surrogate pair are all that prevents a
-/// conversion of the value to JSON.
+/// True if the value could be converted to JSON after null has replaced numbers such as `nan`, and
+/// texts with half a surrogate pair.
 pub fn is_tree_with_unreadable(value: &Bound<'_, PyAny>) -> bool {
     let places = DecimalPaths::none();
     TreeConverter { what: "", path: Vec::new(), places, accepts: Accepts::Unreadable }.value(value).is_ok()
 }
 
-/// Converts a message that was decided already. The program may have changed the lists and dicts in
-/// it since then, so null replaces each value that JSON lacks.
+/// Converts a message that was decided already. The program may have changed the message's lists
+/// and dicts since the decision, so null replaces each value that JSON cannot represent.
 pub fn readable_object(value: &Bound<'_, PyAny>, places: &DecimalPaths) -> PyResult<Json> {
     TreeConverter { what: "the message", path: Vec::new(), places, accepts: Accepts::Any }.value(value)
 }

@@ -16,7 +16,8 @@ pub fn seconds(seconds: f64) -> PyResult<Duration> {
 #[pyclass(frozen, module = "rulec")]
 pub struct Policy(pub route::Policy, String);
 
-/// Returns the call that makes a policy, with the arguments that are given.
+/// Returns the Python call that would create a policy, for `repr`. Arguments without a value are
+/// left out.
 fn shown(arguments: [(&str, Option<String>); 5]) -> String {
     let given = arguments.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", value?)));
     format!("Policy({})", given.collect::<Vec<_>>().join(", "))

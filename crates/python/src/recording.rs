@@ -49,14 +49,15 @@ impl Session {
 
 #[pymethods]
 impl Session {
-    /// Decides a message with the recorded messages of its key, and records it with the decision.
-    /// No other message with this key is recorded in between.
+    /// Decides a message, and records the message with the decision. The rules read the recorded
+    /// messages with the same key. No other message with this key is recorded in between.
     fn decide_and_record(&self, message: &Bound<'_, PyAny>) -> PyResult<Decision> {
         let decision = self.with_store(message, |session, message| session.decide_and_record(message))?;
         self.decision(decision, message)
     }
 
-    /// Decides a message with the recorded messages of its key, without recording it.
+    /// Decides a message without recording it. The rules read the recorded messages with the same
+    /// key.
     fn decide_with_history(&self, message: &Bound<'_, PyAny>) -> PyResult<Decision> {
         let decision = self.with_store(message, |session, message| Ok(session.decide_with_history(message)?));
         self.decision(decision?, message)
@@ -92,9 +93,9 @@ impl LiveRules {
 
 #[pymethods]
 impl LiveRules {
-    /// Decides a message by the routes outside any table, with the messages that the store
-    /// `history` has of its key, and records it. No other message with this key is recorded in
-    /// between. Edits keep the history.
+    /// Decides a message by the routes outside any table, and records the message. The rules read
+    /// the messages with the same key in the store `history`. No other message with this key is
+    /// recorded in between. Edits of the rules do not change the store.
     #[pyo3(signature = (message, *, history))]
     fn decide_and_record(
         &self,
@@ -113,7 +114,8 @@ impl LiveRules {
         Decision::of_tree(decision, message)
     }
 
-    /// Decides a message with the recorded messages of its key, without recording it.
+    /// Decides a message without recording it. The rules read the messages with the same key in the
+    /// store `history`.
     #[pyo3(signature = (message, *, history, entry = None))]
     fn decide_with_history(
         &self,

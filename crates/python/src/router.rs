@@ -221,7 +221,7 @@ async fn call_after(
 /// A decided message whose handler the caller itself awaits.
 #[pyclass(frozen, module = "rulec")]
 pub struct Started {
-    /// The state of the message in the router; `None` after the message has ended.
+    /// The state of the message in the router; `None` after `finish`, `fail` or `cancel`.
     begun: Mutex<Option<Begun>>,
     handler: Py<PyAny>,
     request: Py<Request>,
@@ -240,21 +240,22 @@ impl Started {
         self.handler.bind(py).call1((&self.request,))
     }
 
-    /// Ends the message with the handler's reply. Returns None if the message has already ended.
+    /// Returns the outcome of the message, with the handler's reply. None after an earlier call of
+    /// `finish`, `fail` or `cancel`.
     fn finish(&self, reply: Py<PyAny>) -> Option<Outcome> {
         let outcome = self.end()?.finish(Ok(Json::Null));
         Some(Outcome::new(outcome, Some(reply), None))
     }
 
-    /// Ends the message with the exception that the handler raised. Returns None if it has already
-    /// ended.
+    /// Returns the outcome of the message, with the exception that the handler raised. None after
+    /// an earlier call of `finish`, `fail` or `cancel`.
     fn fail(&self, exception: &Bound<'_, PyAny>) -> Option<Outcome> {
         let error = typed_error(exception.py(), &PyErr::from_value(exception.clone()));
         let outcome = self.end()?.finish(Err(error.into()));
         Some(Outcome::new(outcome, None, Some(exception.clone().unbind())))
     }
 
-    /// Ends the message without a result, because the caller stopped waiting for the handler.
+    /// Counts the message as cancelled, because the caller stopped waiting for the handler.
     fn cancel(&self) {
         drop(self.end());
     }

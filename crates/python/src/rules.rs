@@ -29,8 +29,8 @@ const UNNAMED_TEXT: &str = "<text>";
 #[pyclass(frozen, module = "rulec")]
 pub struct Rules {
     pub rules: rulec::Rules,
-    /// The Python functions that the rules call, by name. `None` if the program gave none. Pickling
-    /// stores them with the rules.
+    /// The Python functions that the rules call, by name. `None` if the program passed none.
+    /// Pickling stores the functions with the rules.
     functions: Option<Py<PyMapping>>,
     /// The JSON document from which the rules were loaded, with the report on it. `None` if they
     /// were not loaded from such a document.
@@ -138,8 +138,8 @@ impl Rules {
     }
 }
 
-/// Returns the error for a decision without an entry, by rules with several entries. `names` lists
-/// these.
+/// Returns the error of a call that names no entry although the rules have several entries. `names`
+/// lists the entries.
 pub fn no_default_entry(names: &str) -> PyErr {
     unknown_name_error(format!("no route lies outside tables, so name the `entry` that decides: {names}"))
 }
@@ -264,8 +264,8 @@ impl Rules {
         export_document(py, &self.rules, system)
     }
 
-    /// Returns the name that a route or branch has in the JSON document, given its name in these
-    /// rules. Loading may have renamed it.
+    /// Returns the name that a route or branch has in the JSON document, given the name in these
+    /// rules. Loading may have changed the name.
     fn original<'n>(&'n self, name: &'n str) -> &'n str {
         self.imported.as_ref().map_or(name, |imported| imported.original(name))
     }

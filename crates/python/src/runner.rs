@@ -18,9 +18,9 @@ pub struct FlowRunner(MadeOfRules<rulec_http::FlowRunner>);
 
 #[pymethods]
 impl FlowRunner {
-    /// Creates a runner for the flows of `rules`. It always uses the rules in force of live rules,
-    /// of a watched file or of a router. The rules declare the endpoint that executes a flow: `flow
-    /// tool … { endpoint: … }`.
+    /// Creates a runner for the flows of `rules`. The runner always uses the active version of live
+    /// rules, of a watched file or of a router. The rules declare the endpoint that executes a
+    /// flow: `flow tool … { endpoint: … }`.
     #[new]
     #[pyo3(signature = (rules, client, *, model = None))]
     fn new(

@@ -24,7 +24,7 @@ impl RetryRequest {
         DecisionRejected(self.0.rejected.clone())
     }
 
-    /// Counts the requests about this decision, from 1.
+    /// The number of this request among the requests to replace the decision, from 1.
     #[getter]
     fn attempt(&self) -> u32 {
         self.0.attempt
@@ -73,8 +73,8 @@ impl AgentSession {
         })
     }
 
-    /// Passes the user's answer to the decision that waits for it. Then executes the decisions that
-    /// waited for the answer.
+    /// Makes the user's answer the result of the decision that asked for it. Then executes the
+    /// decisions that waited until the user answered.
     fn answer<'py>(&self, py: Python<'py>, answer: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.caller.remember(py)?;
         let (session, answer) = (self.session.clone(), tree(answer, "the answer")?);

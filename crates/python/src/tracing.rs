@@ -22,6 +22,8 @@ const TARGET: &str = "rulec::";
 
 /// The most detailed level that is passed on, as an index into [`LEVELS`].
 static MAX_LEVEL: AtomicU8 = AtomicU8::new(1);
+/// The levels, from the least to the most detailed: the name, the level of `tracing`, and the
+/// number of the level in Python's `logging`.
 const LEVELS: [(&str, Level, i32); 5] = [
     ("error", Level::ERROR, 40),
     ("warning", Level::WARN, 30),
@@ -128,7 +130,7 @@ fn log(py: Python<'_>, report: &Report) -> PyResult<()> {
 }
 
 /// Starts passing events to Python. If the embedding program has its own `tracing` subscriber, that
-/// one receives the events instead.
+/// subscriber receives the events instead.
 pub fn start() {
     if tracing::subscriber::set_global_default(LoggingSubscriber).is_err() {
         return;

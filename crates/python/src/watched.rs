@@ -3,8 +3,8 @@
 use rulec_runtime::route;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The watched file of a router; `None` if it watches none. It is kept here, because the file is
-/// watched only as long as its [`route::Watch`] lives.
+/// The file that a router watches, if any. The [`route::Watch`] is stored here, because the file is
+/// watched only as long as that value lives.
 #[derive(Clone, Default)]
 pub struct WatchedFile(Arc<Mutex<State>>);
 
@@ -25,7 +25,7 @@ impl WatchedFile {
         self.lock().closes
     }
 
-    /// Keeps another watch, and closes the one before it. `closes` is the result of
+    /// Stores the watch of another file, and closes the former watch. `closes` is the result of
     /// [`WatchedFile::closes`] before the file was loaded. If the router was closed since then,
     /// closes the new watch and returns false.
     pub fn keep(&self, watch: &Arc<route::Watch>, closes: u64) -> bool {

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct NodeCall {
     node: Arc<Node>,
     input: Json,
-    /// The value that the node keeps between its calls. The worker may replace it.
+    /// The value that the node stores between its calls. The worker may replace this value.
     memory: Mutex<Json>,
 }
 
@@ -42,8 +42,8 @@ impl NodeCall {
         Ok(pythonize(py, &self.input)?)
     }
 
-    /// The value that the node keeps between its calls in one run; None at first. It is saved with
-    /// the run.
+    /// The value that the node stores between its calls in one run; None at first. Saved runs
+    /// contain this value.
     #[getter]
     fn memory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         // Cloned, because the conversion may call finalizers in Python, which may lock again.

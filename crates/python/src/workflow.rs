@@ -101,8 +101,8 @@ impl Merge {
     }
 }
 
-/// A graph of nodes that can run. The output of a node goes to its next nodes. A `router` of the
-/// rules can choose among them.
+/// A graph of nodes that can run. The output of a node is delivered to its next nodes. A `router`
+/// of the rules can select which of the next nodes receive the output.
 #[pyclass(frozen, module = "rulec")]
 pub struct Workflow {
     workflow: workflow::Workflow,
@@ -342,7 +342,7 @@ impl WorkflowRun {
         self.with_run(|run| run.next_node().map(ToString::to_string))
     }
 
-    /// Lets the failed nodes run again, and returns their number.
+    /// Schedules the failed nodes to run again, and returns their number.
     fn retry_failed(&self) -> PyResult<usize> {
         self.with_run(workflow::Run::retry_failed)
     }
