@@ -17,7 +17,7 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 
 /// A Python event of any class, which a bus delivers.
-type Object = Arc<Py<PyAny>>;
+type PythonEvent = Arc<Py<PyAny>>;
 
 /// A type of events that a bus can carry: any Python object, or the decisions of a coordinator.
 pub trait Event: Clone + Send + Sync + 'static {
@@ -25,7 +25,7 @@ pub trait Event: Clone + Send + Sync + 'static {
     fn into_python(self, py: Python<'_>) -> PyResult<Py<PyAny>>;
 }
 
-impl Event for Object {
+impl Event for PythonEvent {
     fn from_python(event: &Bound<'_, PyAny>) -> PyResult<Self> {
         Ok(Arc::new(event.clone().unbind()))
     }
@@ -135,7 +135,7 @@ impl Published {
 
 /// A bus of the runtime, by the type of its events.
 enum AnyBus {
-    Objects(bus::Bus<Object>),
+    Objects(bus::Bus<PythonEvent>),
     Decisions(bus::Bus<DecisionEvent>),
 }
 
@@ -170,7 +170,7 @@ impl Bus {
     #[pyo3(signature = (*, middleware = None, time_limit = None))]
     fn new(middleware: Option<&Bound<'_, PyMapping>>, time_limit: Option<f64>) -> PyResult<Bus> {
         let caller = CallerLoop::default();
-        let builder = with_middleware(bus::Bus::<Object>::builder(), middleware, time_limit, &caller)?;
+        let builder = with_middleware(bus::Bus::<PythonEvent>::builder(), middleware, time_limit, &caller)?;
         Ok(Bus { bus: AnyBus::Objects(builder.build()), caller })
     }
 
@@ -238,7 +238,7 @@ impl Bus {
 }
 
 enum AnySubscription {
-    Objects(bus::Subscription<Object>),
+    Objects(bus::Subscription<PythonEvent>),
     Decisions(bus::Subscription<DecisionEvent>),
 }
 

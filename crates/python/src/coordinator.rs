@@ -23,12 +23,12 @@ use std::sync::Arc;
 
 /// A Python function of a coordinator, and the event loop on which it runs.
 #[derive(Clone)]
-struct Function {
+struct PythonFunction {
     function: Arc<Py<PyAny>>,
     caller: CallerLoop,
 }
 
-impl Function {
+impl PythonFunction {
     /// Calls the function with an event object, and converts the result.
     async fn call<T>(
         self,
@@ -59,7 +59,11 @@ struct JudgeSettings {
 }
 
 impl JudgeSettings {
-    fn judges(&self, rules: &Bound<'_, Rules>, context: Option<&Bound<'_, PyAny>>) -> PyResult<Judges> {
+    fn create_judges(
+        &self,
+        rules: &Bound<'_, Rules>,
+        context: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Judges> {
         let rules = rules.get();
         let mut judges = Judges::new(&rules.rules);
         let context = context.map(|context| tree(context, "context")).transpose()?;
@@ -75,7 +79,7 @@ impl JudgeSettings {
 
 /// Converts the result of an agent function to proposals. The result is a decision, a list of
 /// decisions, or None.
-fn proposals(result: &Bound<'_, PyAny>) -> PyResult<Vec<Proposal>> {
+fn extract_proposals(result: &Bound<'_, PyAny>) -> PyResult<Vec<Proposal>> {
     if result.is_none() {
         return Ok(Vec::new());
     }
@@ -131,17 +135,19 @@ impl<'a, 'py> Settings<'a, 'py> {
         Ok(self.builder)
     }
 
-    fn function(&self) -> impl FnOnce(&Bound<'py, PyAny>) -> PyResult<Function> + use<'py> {
+    fn function_reader(&self) -> impl FnOnce(&Bound<'py, PyAny>) -> PyResult<PythonFunction> + use<'py> {
         let caller = self.caller.clone();
-        move |function| Ok(Function { function: Arc::new(function.clone().unbind()), caller })
+        move |function| Ok(PythonFunction { function: Arc::new(function.clone().unbind()), caller })
     }
 
-    fn functions(&self) -> impl FnOnce(&Bound<'py, PyAny>) -> PyResult<Vec<(String, Function)>> + use<'py> {
+    fn function_map_reader(
+        &self,
+    ) -> impl FnOnce(&Bound<'py, PyAny>) -> PyResult<Vec<(String, PythonFunction)>> + use<'py> {
         let caller = self.caller.clone();
         move |functions| {
             let entries = mapping_entries(Some(functions.cast::<PyMapping>()?))?;
             let to_function = |(name, function): (String, Bound<'py, PyAny>)| {
-                (name, Function { function: Arc::new(function.unbind()), caller: caller.clone() })
+                (name, PythonFunction { function: Arc::new(function.unbind()), caller: caller.clone() })
             };
             Ok(entries.into_iter().map(to_function).collect())
         }
@@ -155,7 +161,7 @@ where
     value.extract()
 }
 
-fn time<'py>(value: &Bound<'py, PyAny>) -> PyResult<std::time::Duration> {
+fn extract_duration<'py>(value: &Bound<'py, PyAny>) -> PyResult<std::time::Duration> {
     seconds(value.extract()?)
 }
 
@@ -164,14 +170,14 @@ fn with_functions<'a, 'py>(
     settings: Settings<'a, 'py>,
     recovery_kind: String,
 ) -> PyResult<Settings<'a, 'py>> {
-    let (one, many) = (settings.function(), settings.functions());
+    let (one, many) = (settings.function_reader(), settings.function_map_reader());
     let settings = settings.set("agent", one, |builder, agent| {
         builder.agent(move |request| {
             let agent = agent.clone();
-            agent.call(move |py| Ok(Bound::new(py, RetryRequest(request))?.into_any()), proposals)
+            agent.call(move |py| Ok(Bound::new(py, RetryRequest(request))?.into_any()), extract_proposals)
         })
     })?;
-    let one = settings.function();
+    let one = settings.function_reader();
     let settings = settings.set("recovery", one, |builder, recovery| {
         builder.recovery(recovery_kind, move |failure| {
             let recovery = recovery.clone();
@@ -193,9 +199,9 @@ fn with_functions<'a, 'py>(
             })
         })
     })?;
-    let many = settings.functions();
+    let many = settings.function_map_reader();
     settings.set("workers", many, |builder, workers| {
-        workers.into_iter().fold(builder, |builder, (kind, Function { function, caller })| {
+        workers.into_iter().fold(builder, |builder, (kind, PythonFunction { function, caller })| {
             builder.node_kind(kind, with_gil(|py| node_factory(function.bind(py), &caller)))
         })
     })
@@ -237,7 +243,7 @@ fn call_observer(
 fn with_limits<'a, 'py>(settings: Settings<'a, 'py>) -> PyResult<Settings<'a, 'py>> {
     settings
         .set("tries", |tries| extract::<u32>(tries), CoordinatorBuilder::tries)?
-        .set("recovery_limit", time, CoordinatorBuilder::recovery_limit)?
+        .set("recovery_limit", extract_duration, CoordinatorBuilder::recovery_limit)?
         .set("recoveries", |most| extract::<u64>(most), CoordinatorBuilder::recoveries)?
         .set(
             "conditions",
@@ -252,8 +258,8 @@ fn with_limits<'a, 'py>(settings: Settings<'a, 'py>) -> PyResult<Settings<'a, 'p
                 values.into_iter().fold(builder, |builder, (name, value)| builder.value(name, value))
             },
         )?
-        .set("node_limit", time, CoordinatorBuilder::node_limit)?
-        .set("run_limit", time, CoordinatorBuilder::run_limit)?
+        .set("node_limit", extract_duration, CoordinatorBuilder::node_limit)?
+        .set("run_limit", extract_duration, CoordinatorBuilder::run_limit)?
         .set("step_limit", |steps| extract::<u64>(steps), CoordinatorBuilder::step_limit)?
         .set("byte_limit", |bytes| extract::<usize>(bytes), CoordinatorBuilder::byte_limit)
 }
@@ -280,7 +286,7 @@ impl Coordinator {
         let caller = CallerLoop::default();
         let options = options.map(|options| tree(options, "options")).transpose()?;
         let judge_settings = JudgeSettings { options, strict };
-        let judges = judge_settings.judges(rules, context)?;
+        let judges = judge_settings.create_judges(rules, context)?;
         let bus = with_middleware(RustBus::builder(), middleware, middleware_limit, &caller)?;
         let builder = payload::Coordinator::builder(judges).over(bus);
         let known = vec!["context", "options", "strict", "middleware", "middleware_limit", "recovery_kind"];
@@ -335,7 +341,7 @@ impl Coordinator {
     /// Replaces the rules, or the value of their input `context`.
     #[pyo3(signature = (rules, *, context = None))]
     fn replace(&self, rules: &Bound<'_, Rules>, context: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        self.coordinator.replace(self.settings.judges(rules, context)?);
+        self.coordinator.replace(self.settings.create_judges(rules, context)?);
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 
 use super::decision::{Decision, Message};
 use super::error::{is_message_error, message_error};
-use super::history::store_of;
+use super::history::extract_history_store;
 use super::message::{DirectValue, as_dict, object, text_bytes};
 use super::pace::Pace;
 use super::prepared::{Prepared, Resolved, message_to_json};
@@ -44,7 +44,7 @@ fn decide_one(
 }
 
 /// Converts the result of deciding the JSON text `text` to a Python object.
-pub fn decided_text(
+pub fn convert_text_decision(
     decision: Result<rulec::Decision, JsonError>,
     text: &Bound<'_, PyAny>,
 ) -> PyResult<Decision> {
@@ -53,7 +53,7 @@ pub fn decided_text(
 }
 
 /// Adds the index of a message to the error about the message.
-pub fn error_at(py: Python<'_>, index: usize, error: PyErr) -> PyErr {
+pub fn add_message_index(py: Python<'_>, index: usize, error: PyErr) -> PyErr {
     match is_message_error(py, &error) {
         true => message_error(format!("message {index}: {}", error.value(py))),
         false => error,
@@ -79,7 +79,7 @@ impl Rules {
     ) -> PyResult<Decision> {
         let (entry, bytes) = (self.entry(entry)?, text_bytes(text)?);
         let decision = self.pace.run(py, bytes.len(), || entry.decide_line(bytes));
-        decided_text(decision, text)
+        convert_text_decision(decision, text)
     }
 
     /// Decides a sequence of messages by `entry`, as in `decide_json`. The error for an invalid
@@ -93,7 +93,7 @@ impl Rules {
     ) -> PyResult<Vec<Decision>> {
         let entry = self.entry(entry)?;
         let decide = |(index, message): (usize, PyResult<Bound<'_, PyAny>>)| {
-            decide_one(py, &entry, &self.pace, &message?).map_err(|error| error_at(py, index, error))
+            decide_one(py, &entry, &self.pace, &message?).map_err(|error| add_message_index(py, index, error))
         };
         messages.try_iter()?.enumerate().map(decide).collect()
     }
@@ -121,7 +121,7 @@ impl Rules {
         let entry = self.entry(entry)?;
         let session = entry.session();
         let session = match history {
-            Some(store) => session.with_history(store_of(&self.rules, store)?),
+            Some(store) => session.with_history(extract_history_store(&self.rules, store)?),
             None => session,
         };
         let (session, has_store) = (Mutex::new(session), history.is_some());
@@ -138,7 +138,7 @@ impl Rules {
 
 /// The number of texts that a thread decides before it passes the results on. Large enough that
 /// passing results costs little. Small enough that the decisions of a block fit into the CPU cache.
-const BLOCK: usize = 512;
+const TEXTS_PER_BLOCK: usize = 512;
 
 /// Decides JSON texts on `threads` threads. The calling thread converts finished blocks of
 /// decisions to Python objects.
@@ -149,8 +149,9 @@ fn decide_lines(
     lines: &[&[u8]],
     threads: usize,
 ) -> PyResult<Vec<Py<Decision>>> {
-    let blocks: Vec<&[&[u8]]> = lines.chunks(BLOCK).collect();
-    let texts_of_block = |index: usize| &texts[index * BLOCK..index * BLOCK + blocks[index].len()];
+    let blocks: Vec<&[&[u8]]> = lines.chunks(TEXTS_PER_BLOCK).collect();
+    let texts_of_block =
+        |index: usize| &texts[index * TEXTS_PER_BLOCK..index * TEXTS_PER_BLOCK + blocks[index].len()];
     let decide = |session: &mut rulec::Session, block: &[&[u8]]| -> DecidedBlock {
         block.iter().map(|line| session.decide_line(line)).collect()
     };
@@ -159,7 +160,7 @@ fn decide_lines(
         let mut session = entry.session();
         for (index, block) in blocks.iter().enumerate() {
             let decided = without_gil(py, || decide(&mut session, block));
-            converted.extend(convert_block(py, index * BLOCK, decided, texts_of_block(index))?);
+            converted.extend(convert_block(py, index * TEXTS_PER_BLOCK, decided, texts_of_block(index))?);
         }
         return Ok(converted);
     }
@@ -185,7 +186,8 @@ fn decide_lines(
         }
         drop(sender);
         while let Ok((index, decided)) = without_gil(py, receive) {
-            converted_blocks[index] = convert_block(py, index * BLOCK, decided, texts_of_block(index));
+            converted_blocks[index] =
+                convert_block(py, index * TEXTS_PER_BLOCK, decided, texts_of_block(index));
         }
     });
     for block in converted_blocks {
@@ -207,7 +209,7 @@ fn convert_block(
 ) -> PyResult<Vec<Py<Decision>>> {
     let decided =
         decided.into_iter().zip(texts).enumerate().map(|(index, (decision, text))| match decision {
-            Ok(decision) => Py::new(py, decided_text(Ok(decision), text)?),
+            Ok(decision) => Py::new(py, convert_text_decision(Ok(decision), text)?),
             Err(error) => Err(message_error(format!("message {}: {error}", start + index))),
         });
     decided.collect()
@@ -241,7 +243,7 @@ impl Session {
     /// Decides a message given as JSON text. Holds the GIL during the decision.
     fn decide_json(&self, text: &Bound<'_, PyAny>) -> PyResult<Decision> {
         let mut session = self.session.lock_py_attached(text.py()).unwrap_or_else(PoisonError::into_inner);
-        decided_text(session.decide_line(text_bytes(text)?), text)
+        convert_text_decision(session.decide_line(text_bytes(text)?), text)
     }
 
     fn __repr__(&self) -> String {

@@ -100,7 +100,7 @@ const ATTRIBUTES: [&str; 21] = [
 ];
 const TO_JSON: &str = "to_json";
 
-type Value<'py> = PyResult<Bound<'py, PyAny>>;
+type AttributeResult<'py> = PyResult<Bound<'py, PyAny>>;
 
 impl Decision {
     /// Creates the Python object for a decision. `message` returns the decided message.
@@ -118,7 +118,7 @@ impl Decision {
     }
 
     /// Returns the library's decision. Fails for a decision that was restored from a pickle.
-    pub fn made(&self) -> PyResult<&rulec::Decision> {
+    pub fn library_decision(&self) -> PyResult<&rulec::Decision> {
         match &self.0 {
             Source::Made(decision, _) => Ok(decision),
             Source::Pickled(_) => {
@@ -133,7 +133,7 @@ impl Decision {
         py: Python<'py>,
         name: &str,
         read: impl FnOnce(&'d rulec::Decision) -> T,
-    ) -> Value<'py> {
+    ) -> AttributeResult<'py> {
         self.read_any(py, name, |decision| read(decision).into_bound_py_any(py))
     }
 
@@ -141,8 +141,8 @@ impl Decision {
         &'d self,
         py: Python<'py>,
         name: &str,
-        read: impl FnOnce(&'d rulec::Decision) -> Value<'py>,
-    ) -> Value<'py> {
+        read: impl FnOnce(&'d rulec::Decision) -> AttributeResult<'py>,
+    ) -> AttributeResult<'py> {
         match &self.0 {
             Source::Made(decision, _) => read(decision),
             Source::Pickled(attributes) => {
@@ -168,103 +168,103 @@ pub fn json_text(value: &impl Serialize) -> PyResult<String> {
 #[pymethods]
 impl Decision {
     #[getter]
-    fn entry<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn entry<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "entry", |decision| decision.entry())
     }
 
     #[getter]
-    fn chosen<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn chosen<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "chosen", |decision| decision.chosen())
     }
 
     #[getter]
-    fn target<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn target<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "target", |decision| decision.target())
     }
 
     #[getter]
-    fn is_default<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn is_default<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "is_default", |decision| decision.is_default())
     }
 
     #[getter]
-    fn args<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn args<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read_any(py, "args", |decision| args_to_python(py, decision.args(), &decision.exact_args()))
     }
 
     #[getter]
-    fn metadata<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn metadata<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read_any(py, "metadata", |decision| Ok(pythonize(py, decision.metadata())?))
     }
 
     #[getter]
-    fn requires<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn requires<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "requires", |decision| {
             decision.required_permissions().iter().map(|permission| &**permission).collect::<Vec<_>>()
         })
     }
 
     #[getter]
-    fn path<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn path<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "path", |decision| decision.path())
     }
 
     #[getter]
-    fn branch<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn branch<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "branch", |decision| decision.branch())
     }
 
     #[getter]
-    fn to_user<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn to_user<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "to_user", |decision| decision.to_user())
     }
 
     /// The id of the flow whose pattern matched the message; None if no pattern matched.
     #[getter]
-    fn flow<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn flow<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "flow", |decision| decision.flow().map(|hit| hit.id))
     }
 
     /// The flow's pattern that matched the message; None if no pattern matched.
     #[getter]
-    fn pattern<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn pattern<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "pattern", |decision| decision.flow().map(|hit| hit.pattern))
     }
 
     /// The ids of the next nodes that a router selected; empty for other decisions.
     #[getter]
-    fn next<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn next<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "next", |decision| decision.next().map_or_else(Vec::new, |next| next.nodes.to_vec()))
     }
 
     #[getter]
-    fn loopback<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn loopback<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "loopback", |decision| decision.next().is_some_and(|next| next.loopback))
     }
 
     #[getter]
-    fn generation<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn generation<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "generation", |decision| decision.generation())
     }
 
     #[getter]
-    fn missing_args<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn missing_args<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "missing_args", |decision| decision.missing_args().collect::<Vec<_>>())
     }
 
     #[getter]
-    fn breaches<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn breaches<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read_any(py, "breaches", |decision| Ok(pythonize(py, decision.breaches())?))
     }
 
     #[getter]
-    fn exceeded<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn exceeded<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read_any(py, "exceeded", |decision| Ok(pythonize(py, decision.exceeded())?))
     }
 
     /// The host functions that failed, as pairs of the function's name and the exception's text.
     #[getter]
-    fn failures<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn failures<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "failures", |decision| {
             decision
                 .failures()
@@ -278,7 +278,7 @@ impl Decision {
     /// of another type. Each is a dict, as `Rules.skipped` returns. Empty if the decision has read
     /// earlier messages. Lists and dicts in the message are read when this attribute is read.
     #[getter]
-    fn skipped<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn skipped<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         let message = match &self.0 {
             Source::Made(_, message) => message.as_ref(),
             Source::Pickled(_) => None,
@@ -306,7 +306,7 @@ impl Decision {
     }
 
     /// Returns the decision as a dict: the fields of `to_json`, and `skipped` if it is not empty.
-    fn to_dict<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn to_dict<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         let dict = match &self.0 {
             Source::Made(decision, _) => pythonize(py, decision)?,
             Source::Pickled(_) => {

@@ -85,7 +85,7 @@ impl Store for PythonStore {
 
 /// Converts the store that a program passes for sessions of these rules. Fails if the rules have no
 /// `history` statement, or the object is not a store.
-pub fn store_of(rules: &rulec::Rules, store: &Bound<'_, PyAny>) -> PyResult<Arc<dyn Store>> {
+pub fn extract_history_store(rules: &rulec::Rules, store: &Bound<'_, PyAny>) -> PyResult<Arc<dyn Store>> {
     if !rules.has_history() {
         return Err(library_error(RecordError::NoHistory));
     }

@@ -95,7 +95,7 @@ impl Violation {
     }
 }
 
-fn all(violations: &[payload::Violation]) -> Vec<Violation> {
+fn convert_violations(violations: &[payload::Violation]) -> Vec<Violation> {
     violations.iter().map(Violation::new).collect()
 }
 
@@ -128,17 +128,17 @@ impl Judgement {
 
     #[getter]
     fn violations(&self) -> Vec<Violation> {
-        all(self.0.violations())
+        convert_violations(self.0.violations())
     }
 
     #[getter]
     fn remaining(&self) -> Vec<Violation> {
-        all(self.0.remaining())
+        convert_violations(self.0.remaining())
     }
 
     #[getter]
     fn warnings(&self) -> Vec<Violation> {
-        all(self.0.warnings())
+        convert_violations(self.0.warnings())
     }
 
     /// The applied corrections, as pairs of the correction's kind (`default`, `clamp` or `remove`)

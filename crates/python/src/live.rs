@@ -1,7 +1,7 @@
 //! Python classes for rules that change while other threads decide with them. The program edits the
 //! rules, or the rules are reloaded from watched files.
 
-use super::decide::{decided_text, error_at};
+use super::decide::{add_message_index, convert_text_decision};
 use super::decision::{Decision, Explanation};
 use super::error::{compile_error, library_error, unknown_name_error};
 use super::host::register_functions;
@@ -209,7 +209,7 @@ impl LiveRules {
         let bytes = text_bytes(text)?;
         let decision =
             self.with_entry(entry, |entry| without_gil(py, || self.rules.decide_line_in(entry, bytes)))?;
-        decided_text(decision, text)
+        convert_text_decision(decision, text)
     }
 
     /// Decides a sequence of messages, each by the rules that are then active. The error for an
@@ -222,7 +222,7 @@ impl LiveRules {
         entry: Option<&str>,
     ) -> PyResult<Vec<Decision>> {
         let decide = |(index, message): (usize, PyResult<Bound<'_, PyAny>>)| {
-            self.decide(py, &message?, entry).map_err(|error| error_at(py, index, error))
+            self.decide(py, &message?, entry).map_err(|error| add_message_index(py, index, error))
         };
         messages.try_iter()?.enumerate().map(decide).collect()
     }

@@ -3,7 +3,7 @@
 use super::decide::Session;
 use super::decision::{Decision, Message};
 use super::error::{library_error, message_error, unknown_name_error};
-use super::history::store_of;
+use super::history::extract_history_store;
 use super::live::{LiveRules, ROUTES, default_entry};
 use super::prepared::message_to_json;
 use super::shutdown::without_gil;
@@ -65,7 +65,7 @@ impl Session {
 
     /// Records a message with the decision about it, for example after the handler succeeded.
     fn record(&self, message: &Bound<'_, PyAny>, decision: &Bound<'_, Decision>) -> PyResult<()> {
-        let decision = decision.get().made()?;
+        let decision = decision.get().library_decision()?;
         self.with_store(message, |session, message| session.record(message, decision))
     }
 
@@ -84,7 +84,7 @@ impl LiveRules {
         history: &Bound<'_, PyAny>,
         work: impl FnOnce(&rulec::LiveRules, &dyn Store, &Json) -> Result<T, RecordError> + Send,
     ) -> PyResult<(T, Json)> {
-        let store = store_of(&self.rules.rules(), history)?;
+        let store = extract_history_store(&self.rules.rules(), history)?;
         let message_json = message_to_json(message, &self.rules.decimal_paths())?;
         let result = without_gil(message.py(), || work(&self.rules, &*store, &message_json));
         Ok((result.map_err(|error| record_error(&error))?, message_json))
@@ -140,7 +140,7 @@ impl LiveRules {
         decision: &Bound<'_, Decision>,
         history: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let made = decision.get().made()?;
+        let made = decision.get().library_decision()?;
         self.with_store(message, history, |rules, store, message| rules.record(store, message, made))?;
         Ok(())
     }
