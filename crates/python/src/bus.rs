@@ -5,7 +5,7 @@ use super::callback::{CallerLoop, typed_error};
 use super::error::{library_error, message_error};
 use super::events;
 use super::message::mapping_entries;
-use super::policy::seconds;
+use super::policy::duration_from_seconds;
 use super::repr::count;
 use super::shutdown::{start_future, with_gil};
 use pyo3::exceptions::PyStopAsyncIteration;
@@ -100,7 +100,7 @@ pub fn with_middleware<E: Event>(
             builder.middleware(name, move |event| call_middleware(caller.clone(), function.clone(), event));
     }
     Ok(match time_limit {
-        Some(limit) => builder.time_limit(seconds(limit)?),
+        Some(limit) => builder.time_limit(duration_from_seconds(limit)?),
         None => builder,
     })
 }

@@ -5,8 +5,8 @@ use super::bus::{Bus, Published, with_middleware};
 use super::callback::{CallerLoop, typed_error};
 use super::error::{library_error, message_error};
 use super::events::{self, DecisionMade, DecisionRejected, NodeExecutionFailed, fields};
-use super::message::{mapping_entries, tree};
-use super::policy::seconds;
+use super::message::{mapping_entries, python_to_json};
+use super::policy::duration_from_seconds;
 use super::repr::count;
 use super::rules::Rules;
 use super::session::{AgentSession, RetryRequest};
@@ -66,7 +66,7 @@ impl JudgeSettings {
     ) -> PyResult<Judges> {
         let rules = rules.get();
         let mut judges = Judges::new(&rules.rules);
-        let context = context.map(|context| tree(context, "context")).transpose()?;
+        let context = context.map(|context| python_to_json(context, "context")).transpose()?;
         if let Some(context) = context.as_ref().or(rules.loaded_context()) {
             judges = judges.context(context).map_err(library_error)?;
         }
@@ -162,7 +162,7 @@ where
 }
 
 fn extract_duration<'py>(value: &Bound<'py, PyAny>) -> PyResult<std::time::Duration> {
-    seconds(value.extract()?)
+    duration_from_seconds(value.extract()?)
 }
 
 /// Sets the functions that the program provides: agent, recovery, handlers and workers.
@@ -184,7 +184,7 @@ fn with_functions<'a, 'py>(
             let argument = move |py: Python<'_>| Py::new(py, NodeExecutionFailed(failure));
             recovery.call(
                 move |py| Ok(argument(py)?.into_bound(py).into_any()),
-                |payload| tree(payload, "the payload"),
+                |payload| python_to_json(payload, "the payload"),
             )
         })
     })?;
@@ -194,7 +194,7 @@ fn with_functions<'a, 'py>(
                 let handler = handler.clone();
                 handler.call(
                     move |py| Ok(events::to_python(py, DecisionEvent::Validated(decision))?.into_bound(py)),
-                    |result| tree(result, "the result"),
+                    |result| python_to_json(result, "the result"),
                 )
             })
         })
@@ -216,7 +216,7 @@ fn with_observers<'a, 'py>(settings: Settings<'a, 'py>) -> PyResult<Settings<'a,
             with_gil(|py| {
                 let rejected = Py::new(py, DecisionRejected(rejected.clone())).ok()?;
                 let payload = function.call1(py, (rejected,));
-                let payload = payload.and_then(|payload| tree(payload.bind(py), "the payload"));
+                let payload = payload.and_then(|payload| python_to_json(payload.bind(py), "the payload"));
                 payload.map_err(|error| error.write_unraisable(py, None)).ok().filter(|json| !json.is_null())
             })
         })
@@ -284,7 +284,7 @@ impl Coordinator {
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Coordinator> {
         let caller = CallerLoop::default();
-        let options = options.map(|options| tree(options, "options")).transpose()?;
+        let options = options.map(|options| python_to_json(options, "options")).transpose()?;
         let judge_settings = JudgeSettings { options, strict };
         let judges = judge_settings.create_judges(rules, context)?;
         let bus = with_middleware(RustBus::builder(), middleware, middleware_limit, &caller)?;
@@ -353,7 +353,7 @@ impl Coordinator {
 
     /// Restores a workflow from a result of `saved`. Returns its id.
     fn restore(&self, saved: &Bound<'_, PyAny>) -> PyResult<String> {
-        self.coordinator.restore(&tree(saved, "the saved workflow")?).map_err(library_error)
+        self.coordinator.restore(&python_to_json(saved, "the saved workflow")?).map_err(library_error)
     }
 
     /// Continues a workflow at the point where its last run stopped. Returns the report of the run.

@@ -4,7 +4,7 @@
 use super::decision::{Decision, Message};
 use super::error::{is_message_error, message_error};
 use super::history::extract_history_store;
-use super::message::{DirectValue, as_dict, object, text_bytes};
+use super::message::{DirectValue, as_dict, python_to_json_object, text_bytes};
 use super::pace::Pace;
 use super::prepared::{Prepared, Resolved, message_to_json};
 use super::rules::Rules;
@@ -38,7 +38,7 @@ fn decide_one(
     {
         return Decision::new(decision, || Message::dict(dict));
     }
-    let message = object(&message, entry.decimal_paths())?;
+    let message = python_to_json_object(&message, entry.decimal_paths())?;
     let decision = without_gil(py, || entry.decide(&message));
     Decision::of_tree(decision, message)
 }
@@ -131,7 +131,7 @@ impl Rules {
     /// Reads the fields of a message and returns the prepared message. Several decisions can use
     /// the prepared message without reading the fields again.
     fn prepare(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<Prepared> {
-        let message = object(&as_dict(message)?, self.rules.decimal_paths())?;
+        let message = python_to_json_object(&as_dict(message)?, self.rules.decimal_paths())?;
         Ok(Prepared(without_gil(py, || Resolved::new(message, |message| self.rules.prepare(message)))))
     }
 }

@@ -63,14 +63,14 @@ impl Message {
     }
 }
 
-fn message_tree(message: &Bound<'_, PyAny>, places: &DecimalPaths) -> PyResult<Json> {
+fn message_tree(message: &Bound<'_, PyAny>, decimal_paths: &DecimalPaths) -> PyResult<Json> {
     if let Ok(prepared) = message.cast::<Prepared>() {
         return Ok(prepared.get().0.borrow_owner().clone());
     }
     if message.cast::<PyDict>().is_ok() {
-        return readable_object(message, places);
+        return readable_object(message, decimal_paths);
     }
-    let tree = json::parse_object_bytes_exact(text_bytes(message)?, places);
+    let tree = json::parse_object_bytes_exact(text_bytes(message)?, decimal_paths);
     tree.map(Json::Object).map_err(|error| message_error(error.to_string()))
 }
 

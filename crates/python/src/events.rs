@@ -3,7 +3,7 @@
 
 use super::error::message_error;
 use super::judge::{Judgement, Violation};
-use super::message::tree;
+use super::message::python_to_json;
 use pyo3::prelude::*;
 use pythonize::pythonize;
 use rulec_runtime::payload;
@@ -26,7 +26,8 @@ impl DecisionMade {
         id: &str,
         confidence: Option<f64>,
     ) -> PyResult<Self> {
-        let proposal = payload::Proposal::new(kind.unwrap_or_default(), tree(payload, "the payload")?).id(id);
+        let proposal =
+            payload::Proposal::new(kind.unwrap_or_default(), python_to_json(payload, "the payload")?).id(id);
         Ok(DecisionMade(match confidence {
             Some(confidence) => proposal.confidence(confidence),
             None => proposal,
@@ -261,7 +262,7 @@ fn event_to_python(py: Python<'_>, event: impl Serialize) -> PyResult<Bound<'_, 
 /// Converts a Python mapping to a JSON object; `None` becomes an empty object. `name` is the name
 /// of the argument in error messages.
 pub fn fields(value: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<Map<String, Json>> {
-    match value.map(|value| tree(value, name)).transpose()? {
+    match value.map(|value| python_to_json(value, name)).transpose()? {
         None | Some(Json::Null) => Ok(Map::new()),
         Some(Json::Object(fields)) => Ok(fields),
         Some(_) => Err(message_error(format!("{name} must be a dict"))),

@@ -5,7 +5,7 @@ use super::error::{library_error, unknown_name_error};
 use super::http::{HttpClient, ModelRequest, Response, call_values, http_error};
 use super::in_force::MadeOfRules;
 use super::live::WatchedRules;
-use super::message::object;
+use super::message::python_to_json_object;
 use super::repr::count;
 use super::rules::Rules;
 use super::shutdown::{start_future, without_gil};
@@ -218,13 +218,13 @@ impl Question {
 
     /// Returns the prompt and the tool that a model needs to answer the question for a message.
     fn request(&self, message: &Bound<'_, PyAny>) -> PyResult<ModelRequest> {
-        Ok(ModelRequest(self.0.request(&object(message, DecimalPaths::none())?)))
+        Ok(ModelRequest(self.0.request(&python_to_json_object(message, DecimalPaths::none())?)))
     }
 
     /// Returns the fields of a message as JSON text for the model. The fields `text` and `answers`
     /// are left out, and private values are masked. None if no other fields exist.
     fn known(&self, message: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
-        Ok(self.0.known(&object(message, DecimalPaths::none())?))
+        Ok(self.0.known(&python_to_json_object(message, DecimalPaths::none())?))
     }
 }
 

@@ -2,7 +2,7 @@
 //! program implements in Python.
 
 use super::error::{exception_text, library_error};
-use super::message::tree;
+use super::message::python_to_json;
 use super::repr::count;
 use super::shutdown::with_gil;
 use pyo3::intern;
@@ -68,7 +68,7 @@ fn change_messages(
     hash_key: HashKey,
     work: &mut dyn FnMut(&mut Events),
 ) -> PyResult<()> {
-    let Json::Array(elements) = tree(messages, "the history")? else {
+    let Json::Array(elements) = python_to_json(messages, "the history")? else {
         return Err(library_error("the context manager of `with_key` gives a list of dicts"));
     };
     let mut events = Events::from_elements(elements, hash_key);

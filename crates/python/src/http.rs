@@ -3,10 +3,10 @@
 
 use super::error::{RulecError, library_error};
 use super::events::fields;
-use super::message::{mapping_entries, tree};
+use super::message::{mapping_entries, python_to_json};
 use super::names::Names;
 use super::outcome::Request;
-use super::policy::seconds;
+use super::policy::duration_from_seconds;
 use super::shutdown::{start_future, with_gil};
 use super::worker::NodeFactory;
 use pyo3::create_exception;
@@ -52,8 +52,8 @@ impl HttpClient {
         let hosts = AllowedHosts::new(&allow.0).map_err(http_error)?;
         let default = Limits::default();
         let limits = Limits {
-            attempt: attempt.map(seconds).transpose()?.unwrap_or(default.attempt),
-            overall: overall.map(seconds).transpose()?.unwrap_or(default.overall),
+            attempt: attempt.map(duration_from_seconds).transpose()?.unwrap_or(default.attempt),
+            overall: overall.map(duration_from_seconds).transpose()?.unwrap_or(default.overall),
             retries: retries.unwrap_or(default.retries),
             body: body.unwrap_or(default.body),
             pauses: default.pauses,
@@ -83,7 +83,7 @@ impl HttpClient {
         headers: Option<&Bound<'_, PyMapping>>,
         key: Option<String>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.send(py, rulec_http::Request::post(url, &tree(body, "the body")?), headers, key)
+        self.send(py, rulec_http::Request::post(url, &python_to_json(body, "the body")?), headers, key)
     }
 
     /// Returns the worker for `HTTP` nodes in plans. The config of such a node has `url`, `method`,
@@ -174,7 +174,7 @@ pub struct HttpHandler(Arc<dyn Fn(rulec_runtime::route::Request) -> HandlerReply
 /// route, and `#name#` by a field of the message's `ctx`.
 #[pyfunction]
 pub fn http_handler(client: &Bound<'_, HttpClient>, endpoint: &Bound<'_, PyAny>) -> PyResult<HttpHandler> {
-    let template = Template::parse(&tree(endpoint, "the endpoint")?).map_err(http_error)?;
+    let template = Template::parse(&python_to_json(endpoint, "the endpoint")?).map_err(http_error)?;
     let handler = rulec_http::handler(client.get().0.clone(), template).map_err(http_error)?;
     Ok(HttpHandler(Arc::new(handler)))
 }
@@ -296,7 +296,7 @@ impl ModelRequest {
     /// text. Returns the chosen id and the reason. None if the model called no tool.
     fn picked(&self, answer: &Bound<'_, PyAny>) -> PyResult<Option<(String, Option<String>)>> {
         let tool = &self.0.tool;
-        let answer = match tree(answer, "the answer")? {
+        let answer = match python_to_json(answer, "the answer")? {
             Json::String(text) if tool.ids().contains(&text) => return Ok(Some((text, None))),
             Json::String(text) => match serde_json::from_str(&text) {
                 Ok(arguments) => arguments,

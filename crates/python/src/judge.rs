@@ -3,7 +3,7 @@
 
 use super::decision::json_text;
 use super::error::message_error;
-use super::message::tree;
+use super::message::python_to_json;
 use super::shutdown::without_gil;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -28,14 +28,14 @@ impl Judge {
             let judgement = without_gil(py, || self.0.judge_text(text));
             return judgement.map(Judgement).map_err(|error| message_error(error.to_string()));
         }
-        let payload = tree(payload, "the payload")?;
+        let payload = python_to_json(payload, "the payload")?;
         Ok(Judgement(without_gil(py, || self.0.judge(&payload))))
     }
 
     /// Explains each violated rule, with the values that its condition read. Errors come first,
     /// then warnings.
     fn why<'py>(&self, py: Python<'py>, payload: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let payload = tree(payload, "the payload")?;
+        let payload = python_to_json(payload, "the payload")?;
         Ok(pythonize(py, &without_gil(py, || self.0.why(&payload)))?)
     }
 
@@ -63,7 +63,7 @@ impl JudgeByField {
             let judgement = without_gil(py, || self.0.judge_text(text));
             return judgement.map(Judgement).map_err(|error| message_error(error.to_string()));
         }
-        let payload = tree(payload, "the payload")?;
+        let payload = python_to_json(payload, "the payload")?;
         Ok(Judgement(without_gil(py, || self.0.judge(&payload))))
     }
 }

@@ -7,7 +7,7 @@ use rulec_runtime::route;
 use std::time::Duration;
 
 /// Converts a number of seconds to a duration.
-pub fn seconds(seconds: f64) -> PyResult<Duration> {
+pub fn duration_from_seconds(seconds: f64) -> PyResult<Duration> {
     let to_error = |_| RouterError::new_err(format!("{seconds} is no number of seconds; give 0 or more"));
     Duration::try_from_secs_f64(seconds).map_err(to_error)
 }
@@ -44,16 +44,16 @@ impl Policy {
         ]);
         let mut policy = route::Policy::new();
         if let Some(limit) = time_limit {
-            policy = policy.time_limit(seconds(limit)?);
+            policy = policy.time_limit(duration_from_seconds(limit)?);
         }
         if let Some(limit) = chain_limit {
-            policy = policy.chain_limit(seconds(limit)?);
+            policy = policy.chain_limit(duration_from_seconds(limit)?);
         }
         if let Some((times, first_pause)) = retries {
-            policy = policy.retries(times, seconds(first_pause)?);
+            policy = policy.retries(times, duration_from_seconds(first_pause)?);
         }
         if let Some((failures, open_for)) = circuit {
-            policy = policy.circuit(failures, seconds(open_for)?);
+            policy = policy.circuit(failures, duration_from_seconds(open_for)?);
         }
         let policy = fallbacks.into_iter().flatten().fold(policy, route::Policy::fallback);
         Ok(Policy(policy, shown))

@@ -7,7 +7,7 @@ use super::callback::{call_on_loop, call_permission_function, call_scope_functio
 use super::error::RouterError;
 use super::live::live_rules;
 use super::log::decision_log;
-use super::message::{as_dict, mapping_entries, object, tree};
+use super::message::{as_dict, mapping_entries, python_to_json, python_to_json_object};
 use super::names::Names;
 use super::outcome::{Finished, Outcome, Request};
 use super::policy::Policy;
@@ -192,7 +192,7 @@ async fn call_before(
     message: Arc<Json>,
 ) -> Result<Json, HandlerError> {
     let call = calls.find(&message).ok_or("the message has gone")?;
-    let to_json = |_: &RoutedMessage, changed: &Bound<'_, PyAny>| tree(changed, "the message");
+    let to_json = |_: &RoutedMessage, changed: &Bound<'_, PyAny>| python_to_json(changed, "the message");
     call_python(function, call, |py, call| Ok(call.message.clone_ref(py).into_bound(py)), to_json).await
 }
 
@@ -389,7 +389,8 @@ impl Router {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, router) = (message.py(), self.router.clone());
         let permissions = permissions.map(|names| Permissions::from_iter(names.0));
-        let message_json = Arc::new(object(&as_dict(message)?, &router.rules().decimal_paths())?);
+        let message_json =
+            Arc::new(python_to_json_object(&as_dict(message)?, &router.rules().decimal_paths())?);
         let begun = without_gil(py, || {
             let mut begun = router.begin(message_json.clone())?;
             let own_call = begun.own_call(permissions.as_ref());

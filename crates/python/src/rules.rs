@@ -5,7 +5,7 @@ use super::document::{ReportItem, export_document, load_document, options, repor
 use super::error::{Diagnostic, compile_error, library_error, unknown_name_error};
 use super::host::{check_functions_declared, register_functions};
 use super::judge::{Judge, JudgeByField};
-use super::message::{mapping_entries, tree};
+use super::message::{mapping_entries, python_to_json};
 use super::names::Names;
 use super::pace::Pace;
 use super::prepared::message_to_json;
@@ -118,10 +118,10 @@ impl Rules {
             judge = judge.context(context.clone()).map_err(library_error)?;
         }
         for (name, value) in mapping_entries(inputs)? {
-            judge = judge.input(&name, tree(&value, &name)?).map_err(library_error)?;
+            judge = judge.input(&name, python_to_json(&value, &name)?).map_err(library_error)?;
         }
         if let Some(options) = options {
-            judge = judge.options(tree(options, "options")?).map_err(library_error)?;
+            judge = judge.options(python_to_json(options, "options")?).map_err(library_error)?;
         }
         Ok(if strict { judge.strict() } else { judge })
     }
@@ -321,7 +321,7 @@ impl Rules {
         text: &str,
         ctx: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let ctx = ctx.map_or(Ok(Json::Null), |ctx| tree(ctx, "ctx"))?;
+        let ctx = ctx.map_or(Ok(Json::Null), |ctx| python_to_json(ctx, "ctx"))?;
         let analysis = without_gil(py, || self.rules.analyze_text(text, &ctx)).map_err(library_error)?;
         Ok(pythonize(py, &analysis)?)
     }
@@ -372,7 +372,9 @@ impl Rules {
         all_next_ids: Names,
     ) -> PyResult<Vec<String>> {
         let all_next_ids: Vec<&str> = all_next_ids.0.iter().map(String::as_str).collect();
-        self.rules.next_nodes(router, &tree(output, "the output")?, &all_next_ids).map_err(unknown_name_error)
+        self.rules
+            .next_nodes(router, &python_to_json(output, "the output")?, &all_next_ids)
+            .map_err(unknown_name_error)
     }
 
     /// The names of the payload kinds.

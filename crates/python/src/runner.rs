@@ -5,7 +5,7 @@ use super::error::{library_error, unknown_name_error};
 use super::flows::FlowHit;
 use super::http::{ChatModel, HttpClient, ModelRequest, Response, call_values, http_error};
 use super::in_force::MadeOfRules;
-use super::message::object;
+use super::message::python_to_json_object;
 use super::rules::Rules;
 use super::shutdown::start_future;
 use pyo3::prelude::*;
@@ -190,7 +190,7 @@ pub fn ask_choice<'py>(
     let rules = &rules.get().rules;
     let choice =
         rulec_http::AskedChoice::new(rules, name, model.get().0.clone()).map_err(unknown_name_error)?;
-    let message = object(message, rules.decimal_paths())?;
+    let message = python_to_json_object(message, rules.decimal_paths())?;
     start_future(py, async move {
         let answer = choice.decide(&message).await;
         let failure = answer.failure.map(|failure| failure.to_string());

@@ -4,7 +4,7 @@
 use super::callback::CallerLoop;
 use super::error::{library_error, message_error};
 use super::events::{DecisionMade, DecisionRejected, DecisionValidated};
-use super::message::tree;
+use super::message::python_to_json;
 use super::shutdown::{start_future, with_gil};
 use pyo3::prelude::*;
 use pythonize::pythonize;
@@ -77,7 +77,7 @@ impl AgentSession {
     /// decisions that waited until the user answered.
     fn answer<'py>(&self, py: Python<'py>, answer: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.caller.remember(py)?;
-        let (session, answer) = (self.session.clone(), tree(answer, "the answer")?);
+        let (session, answer) = (self.session.clone(), python_to_json(answer, "the answer")?);
         start_future(py, async move {
             let turn = session.lock().await.answer(answer).await.map_err(library_error)?;
             with_gil(|py| Turn::new(py, turn))

@@ -1,7 +1,7 @@
 //! Lets Python functions run the nodes of workflows and plans.
 
 use super::callback::{CallerLoop, typed_error};
-use super::message::tree;
+use super::message::python_to_json;
 use super::shutdown::with_gil;
 use pyo3::prelude::*;
 use pythonize::pythonize;
@@ -53,7 +53,7 @@ impl NodeCall {
 
     #[setter]
     fn set_memory(&self, memory: &Bound<'_, PyAny>) -> PyResult<()> {
-        let memory = tree(memory, "the memory")?;
+        let memory = python_to_json(memory, "the memory")?;
         *self.memory.lock().unwrap_or_else(PoisonError::into_inner) = memory;
         Ok(())
     }
@@ -85,7 +85,7 @@ impl PythonProcessor {
         let result = self.caller.call(&self.function, |py| Ok(argument.into_bound(py).into_any())).await;
         *call.memory() = node_call.get().memory.lock().unwrap_or_else(PoisonError::into_inner).clone();
         with_gil(|py| {
-            let output = result.and_then(|output| tree(output.bind(py), "the output"));
+            let output = result.and_then(|output| python_to_json(output.bind(py), "the output"));
             output.map_err(|error| typed_error(py, &error).into())
         })
     }

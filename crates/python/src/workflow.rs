@@ -2,7 +2,7 @@
 
 use super::callback::CallerLoop;
 use super::error::{RulecError, library_error, unknown_name_error};
-use super::message::{mapping_entries, tree};
+use super::message::{mapping_entries, python_to_json};
 use super::names::Names;
 use super::rules::Rules;
 use super::shutdown::{start_future, with_gil};
@@ -43,7 +43,7 @@ impl MergeStrategy for PythonMerge {
                 inputs.iter().map(|input| (input.from.as_str(), &input.value)).collect();
             let merged = pythonize(py, &inputs).map_err(PyErr::from);
             let merged = merged.and_then(|inputs| self.0.bind(py).call1((node.as_str(), inputs)));
-            let merged = merged.and_then(|merged| tree(&merged, "the merged input"));
+            let merged = merged.and_then(|merged| python_to_json(&merged, "the merged input"));
             merged.unwrap_or_else(|error| {
                 error.write_unraisable(py, Some(self.0.bind(py)));
                 Json::Null
@@ -215,7 +215,8 @@ impl Workflow {
     ) -> PyResult<Workflow> {
         let mut builder = workflow::Workflow::builder(start);
         for node in &nodes {
-            let node: Node = serde_json::from_value(tree(node, "the node")?).map_err(workflow_error)?;
+            let node: Node =
+                serde_json::from_value(python_to_json(node, "the node")?).map_err(workflow_error)?;
             builder = builder.node(node);
         }
         for (node, router) in mapping_entries(routers)? {
@@ -248,7 +249,7 @@ impl Workflow {
     /// Runs the workflow on an input, and returns the report.
     fn run<'py>(&self, py: Python<'py>, input: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.caller.remember(py)?;
-        let (workflow, input) = (self.workflow.clone(), tree(input, "the input")?);
+        let (workflow, input) = (self.workflow.clone(), python_to_json(input, "the input")?);
         start_future(py, async move {
             let report = workflow.run(input).await;
             with_gil(|py| Ok(report_to_python(py, &report)?.unbind()))
@@ -257,7 +258,7 @@ impl Workflow {
 
     /// Starts a run that the program advances node by node.
     fn begin(&self, input: &Bound<'_, PyAny>) -> PyResult<WorkflowRun> {
-        Ok(WorkflowRun::new(self.workflow.begin(tree(input, "the input")?), &self.caller))
+        Ok(WorkflowRun::new(self.workflow.begin(python_to_json(input, "the input")?), &self.caller))
     }
 
     /// Resumes a saved run.
