@@ -3,7 +3,7 @@
 
 use super::error::{library_error, unknown_name_error};
 use super::http::{HttpClient, ModelRequest, Response, call_values, http_error};
-use super::in_force::MadeOfRules;
+use super::in_force::DerivedFromRules;
 use super::live::WatchedRules;
 use super::message::python_to_json_object;
 use super::repr::count;
@@ -18,7 +18,7 @@ use rulec_http::FlowExecutor;
 
 /// Finds the flow that a message starts: first by patterns, then by the built-in classifier.
 #[pyclass(frozen, module = "rulec")]
-pub struct Flows(MadeOfRules<FlowParts>);
+pub struct Flows(DerivedFromRules<FlowParts>);
 
 /// The parts of [`Flows`] that depend on the active rules.
 struct FlowParts {
@@ -80,7 +80,7 @@ impl Flows {
     #[pyo3(signature = (rules, *, client = None))]
     pub fn new(rules: &Bound<'_, PyAny>, client: Option<&Bound<'_, HttpClient>>) -> PyResult<Flows> {
         let client = client.map(|client| client.get().0.clone());
-        let parts = MadeOfRules::new(rules, move |rules| FlowParts::new(rules, client.as_ref()))?;
+        let parts = DerivedFromRules::new(rules, move |rules| FlowParts::new(rules, client.as_ref()))?;
         parts.get(rules.py())?.matcher()?;
         Ok(Flows(parts))
     }

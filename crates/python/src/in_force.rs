@@ -94,23 +94,27 @@ impl RulesInForce {
 type Make<T> = dyn Fn(&rulec::Rules) -> PyResult<T> + Send + Sync;
 
 /// A value that is computed from the active rules, and computed again after the rules have changed.
-pub struct MadeOfRules<T> {
+pub struct DerivedFromRules<T> {
     rules: RulesInForce,
     make: Box<Make<T>>,
     /// The value that was computed last, with the rules from which it was computed.
     last: Mutex<(Py<Rules>, Arc<T>)>,
 }
 
-impl<T: Send + Sync> MadeOfRules<T> {
+impl<T: Send + Sync> DerivedFromRules<T> {
     /// Computes the value for the first time. `make` computes the value from rules.
     pub fn new(
         rules: &Bound<'_, PyAny>,
         make: impl Fn(&rulec::Rules) -> PyResult<T> + Send + Sync + 'static,
-    ) -> PyResult<MadeOfRules<T>> {
+    ) -> PyResult<DerivedFromRules<T>> {
         let (py, in_force) = (rules.py(), RulesInForce::new(rules)?);
         let current = in_force.current(py)?;
         let made = without_gil(py, || make(&current.get().rules))?;
-        Ok(MadeOfRules { rules: in_force, make: Box::new(make), last: Mutex::new((current, Arc::new(made))) })
+        Ok(DerivedFromRules {
+            rules: in_force,
+            make: Box::new(make),
+            last: Mutex::new((current, Arc::new(made))),
+        })
     }
 
     /// Returns the value for the active rules.

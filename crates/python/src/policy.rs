@@ -18,7 +18,7 @@ pub struct Policy(pub route::Policy, String);
 
 /// Returns the Python call that would create a policy, for `repr`. Arguments without a value are
 /// left out.
-fn shown(arguments: [(&str, Option<String>); 5]) -> String {
+fn constructor_text(arguments: [(&str, Option<String>); 5]) -> String {
     let given = arguments.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", value?)));
     format!("Policy({})", given.collect::<Vec<_>>().join(", "))
 }
@@ -35,7 +35,7 @@ impl Policy {
         fallbacks: Option<Names>,
     ) -> PyResult<Policy> {
         let fallbacks = fallbacks.map(|names| names.0);
-        let shown = shown([
+        let shown = constructor_text([
             ("time_limit", time_limit.map(|limit| limit.to_string())),
             ("chain_limit", chain_limit.map(|limit| limit.to_string())),
             ("retries", retries.map(|retries| format!("{retries:?}"))),

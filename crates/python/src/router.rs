@@ -228,7 +228,7 @@ pub struct Started {
 }
 
 impl Started {
-    fn end(&self) -> Option<Begun> {
+    fn take_begun(&self) -> Option<Begun> {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
@@ -243,7 +243,7 @@ impl Started {
     /// Returns the outcome of the message, with the handler's reply. None after an earlier call of
     /// `finish`, `fail` or `cancel`.
     fn finish(&self, reply: Py<PyAny>) -> Option<Outcome> {
-        let outcome = self.end()?.finish(Ok(Json::Null));
+        let outcome = self.take_begun()?.finish(Ok(Json::Null));
         Some(Outcome::new(outcome, Some(reply), None))
     }
 
@@ -251,13 +251,13 @@ impl Started {
     /// an earlier call of `finish`, `fail` or `cancel`.
     fn fail(&self, exception: &Bound<'_, PyAny>) -> Option<Outcome> {
         let error = typed_error(exception.py(), &PyErr::from_value(exception.clone()));
-        let outcome = self.end()?.finish(Err(error.into()));
+        let outcome = self.take_begun()?.finish(Err(error.into()));
         Some(Outcome::new(outcome, None, Some(exception.clone().unbind())))
     }
 
     /// Counts the message as cancelled, because the caller stopped waiting for the handler.
     fn cancel(&self) {
-        drop(self.end());
+        drop(self.take_begun());
     }
 }
 

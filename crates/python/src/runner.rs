@@ -4,7 +4,7 @@
 use super::error::{library_error, unknown_name_error};
 use super::flows::FlowHit;
 use super::http::{ChatModel, HttpClient, ModelRequest, Response, call_values, http_error};
-use super::in_force::MadeOfRules;
+use super::in_force::DerivedFromRules;
 use super::message::python_to_json_object;
 use super::rules::Rules;
 use super::shutdown::start_future;
@@ -14,7 +14,7 @@ use rulec_http::{FlowEnding, FoundBy, Role};
 
 /// Finds flows by pattern, by the classifier or by a model, and executes them.
 #[pyclass(frozen, module = "rulec")]
-pub struct FlowRunner(MadeOfRules<rulec_http::FlowRunner>);
+pub struct FlowRunner(DerivedFromRules<rulec_http::FlowRunner>);
 
 #[pymethods]
 impl FlowRunner {
@@ -29,7 +29,7 @@ impl FlowRunner {
         model: Option<&Bound<'_, ChatModel>>,
     ) -> PyResult<FlowRunner> {
         let (client, model) = (client.get().0.clone(), model.map(|model| model.get().0.clone()));
-        let runner = MadeOfRules::new(rules, move |rules| {
+        let runner = DerivedFromRules::new(rules, move |rules| {
             let matcher = FlowMatcher::offline(rules).map_err(library_error)?;
             let runner = rulec_http::FlowRunner::of_rules(matcher, client.clone()).map_err(http_error)?;
             Ok(match &model {

@@ -81,10 +81,10 @@ impl Router {
     ) -> PyResult<Bound<'py, PyAny>> {
         let compiler = register_functions(Compiler::new(), functions)?;
         let (router, watched) = (self.router.clone(), self.watched.clone());
-        let closes = watched.closes();
+        let close_count = watched.close_count();
         start_future(py, async move {
             let watch = Arc::new(router.watch(compiler, path).await.map_err(router_error)?);
-            match watched.keep(&watch, closes) {
+            match watched.store_watch(&watch, close_count) {
                 true => Ok(Watch(watch)),
                 false => Err(router_error("the router was closed before the file was loaded")),
             }

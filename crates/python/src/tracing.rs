@@ -16,9 +16,9 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
 /// Maximum number of events that wait for Python; further events are dropped.
-const CAPACITY: usize = 4096;
+const QUEUE_CAPACITY: usize = 4096;
 /// The prefix of the targets whose events are passed on.
-const TARGET: &str = "rulec::";
+const TARGET_PREFIX: &str = "rulec::";
 
 /// The most detailed level that is passed on, as an index into [`LEVELS`].
 static MAX_LEVEL: AtomicU8 = AtomicU8::new(1);
@@ -49,7 +49,9 @@ fn max_level() -> Level {
 
 impl Subscriber for LoggingSubscriber {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.is_event() && metadata.target().starts_with(TARGET) && *metadata.level() <= max_level()
+        metadata.is_event()
+            && metadata.target().starts_with(TARGET_PREFIX)
+            && *metadata.level() <= max_level()
     }
 
     fn max_level_hint(&self) -> Option<LevelFilter> {
@@ -135,7 +137,7 @@ pub fn start() {
     if tracing::subscriber::set_global_default(LoggingSubscriber).is_err() {
         return;
     }
-    let (queue, reports) = sync_channel::<Report>(CAPACITY);
+    let (queue, reports) = sync_channel::<Report>(QUEUE_CAPACITY);
     let started = thread::Builder::new().name("rulec-logging".to_owned()).spawn(move || {
         for report in reports {
             with_gil(|py| {

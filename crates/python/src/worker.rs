@@ -72,7 +72,7 @@ pub struct PythonProcessor {
 
 impl PythonProcessor {
     /// Creates a processor for a node. It calls `function` with a [`NodeCall`] for each input.
-    pub fn shared(function: &Arc<Py<PyAny>>, node: &Node, caller: &CallerLoop) -> Arc<dyn Processor> {
+    pub fn for_node(function: &Arc<Py<PyAny>>, node: &Node, caller: &CallerLoop) -> Arc<dyn Processor> {
         let (function, node) = (function.clone(), Arc::new(node.clone()));
         Arc::new(PythonProcessor { function, node, caller: caller.clone() })
     }
@@ -107,7 +107,7 @@ pub fn call_factory(
     with_gil(|py| {
         let worker = pythonize(py, node).map_err(PyErr::from).and_then(|node| factory.call1(py, (node,)));
         match worker {
-            Ok(worker) => Ok(PythonProcessor::shared(&Arc::new(worker), node, caller)),
+            Ok(worker) => Ok(PythonProcessor::for_node(&Arc::new(worker), node, caller)),
             Err(error) => Err(typed_error(py, &error).into()),
         }
     })
@@ -130,6 +130,6 @@ pub fn node_factory(
     let (function, caller) = (Arc::new(worker.clone().unbind()), caller.clone());
     move |node| match &factory {
         Some(factory) => factory(node),
-        None => Ok(PythonProcessor::shared(&function, node, &caller)),
+        None => Ok(PythonProcessor::for_node(&function, node, &caller)),
     }
 }

@@ -158,7 +158,7 @@ impl<'py> Parts<'py> {
         }
         for (node, function) in mapping_entries(self.processors.as_ref())? {
             let described = Node::new(node.as_str(), "");
-            let processor = PythonProcessor::shared(&Arc::new(function.unbind()), &described, &caller);
+            let processor = PythonProcessor::for_node(&Arc::new(function.unbind()), &described, &caller);
             builder = builder.processor(node.as_str(), processor);
         }
         if let Some(merge) = &self.merge {
@@ -296,11 +296,11 @@ impl WorkflowRun {
 
     fn with_run<T>(&self, work: impl FnOnce(&mut workflow::Run) -> T) -> PyResult<T> {
         let mut run = self.run.try_lock().map_err(|_| workflow_error("a step of the run is not done yet"))?;
-        run.as_mut().map(work).ok_or_else(ended)
+        run.as_mut().map(work).ok_or_else(run_ended_error)
     }
 }
 
-fn ended() -> PyErr {
+fn run_ended_error() -> PyErr {
     workflow_error("the run has ended, or a step was cancelled; resume it from a saved run")
 }
 
@@ -312,7 +312,7 @@ impl WorkflowRun {
         let run = self.run.clone();
         start_future(py, async move {
             let mut slot = run.lock().await;
-            let mut run = slot.take().ok_or_else(ended)?;
+            let mut run = slot.take().ok_or_else(run_ended_error)?;
             let stepped = run.step().await;
             *slot = Some(run);
             Ok(stepped)
@@ -324,7 +324,7 @@ impl WorkflowRun {
         self.caller.remember(py)?;
         let run = self.run.clone();
         start_future(py, async move {
-            let run = run.lock().await.take().ok_or_else(ended)?;
+            let run = run.lock().await.take().ok_or_else(run_ended_error)?;
             let report = run.to_end().await;
             with_gil(|py| Ok(report_to_python(py, &report)?.unbind()))
         })
