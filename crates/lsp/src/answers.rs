@@ -317,7 +317,8 @@ pub fn code_actions(workspace: &Workspace, params: CodeActionParams) -> Answer<O
     let Some((analyzed_file, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
     let lines = analyzed_file.lines(file);
     let (start, end) = (lines.offset(params.range.start), lines.offset(params.range.end));
-    // An editor that asks by itself, after each keystroke, asks again when the findings arrive.
+    // A request that the editor makes by itself, after each keystroke, does not wait for the
+    // analysis. The editor repeats such a request when the findings arrive.
     let is_automatic = params.context.trigger_kind == Some(CodeActionTriggerKind::AUTOMATIC);
     let findings = if is_automatic { analyzed_file.findings_so_far() } else { analyzed_file.findings() };
     let findings = findings.iter().map(|finding| &finding.diagnostic);
@@ -406,7 +407,8 @@ pub fn code_lenses(workspace: &Workspace, params: CodeLensParams) -> Answer<Opti
     let Some((analyzed_file, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
     let uri = params.text_document.uri.to_string();
     let to_lsp_lens = |lens: rulec_ide::hints::CodeLens| {
-        // A code lens about a hidden route only shows text, so its command is empty.
+        // A code lens about a route that another route hides only shows text, so its command is
+        // empty.
         let (command, arguments) = match lens.test {
             Some(name) => (RUN_TEST.to_owned(), Some(vec![uri.clone().into(), name.into()])),
             None => (String::new(), None),

@@ -22,11 +22,13 @@ const PAGE_PREFIX: &str = "rulec:/codes/";
 /// Protocol has this request since version 3.18.
 pub enum TextDocumentContent {}
 
+/// The parameters of the request [`TextDocumentContent`]: the URI of the document.
 #[derive(Deserialize, Serialize)]
 pub struct ContentParams {
     uri: String,
 }
 
+/// The result of the request [`TextDocumentContent`]: the text of the document.
 #[derive(Deserialize, Serialize)]
 pub struct Content {
     text: String,

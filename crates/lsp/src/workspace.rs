@@ -75,7 +75,7 @@ impl AnalyzedFile {
         })
     }
 
-    /// Returns the findings if the analysis has run, and otherwise none.
+    /// Returns the findings if the analysis has run; otherwise an empty list.
     pub fn findings_so_far(&self) -> &[Finding] {
         self.findings.get().map_or(&[], Vec::as_slice)
     }
@@ -210,7 +210,7 @@ impl Workspace {
     }
 
     /// Converts the position of a request to a byte offset in the analysis that contains the
-    /// document. `None` if no analysis contains it.
+    /// document. `None` if no analysis contains the document.
     pub fn resolve_position(&self, uri: &Uri, position: Position) -> Option<RequestPosition> {
         let (analyzed_file, file) = self.find_analysis(&path_of(uri))?;
         let offset = analyzed_file.lines(file).offset(position);
@@ -407,8 +407,8 @@ fn normalise_path(path: &Path) -> PathBuf {
     normalised
 }
 
-/// Returns a path relative to a root folder, with `/` as the separator. `None` if the root does not
-/// contain it.
+/// Returns a path relative to a root folder, with `/` as the separator. `None` if the path is not
+/// below the root.
 fn relative_name(root: &Path, path: &Path) -> Option<String> {
     let parts = path.strip_prefix(root).ok()?.components();
     Some(parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect::<Vec<_>>().join("/"))

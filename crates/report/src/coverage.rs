@@ -48,6 +48,7 @@ pub struct Coverage<'r> {
 
 #[derive(Clone, Default)]
 struct RouteCounts {
+    /// How often the route's condition was evaluated.
     tried: usize,
     chosen: usize,
     /// Counts the decisions in which an earlier route of the table was chosen, so that this route
