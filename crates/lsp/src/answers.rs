@@ -1,7 +1,7 @@
 //! Handlers for the requests of the editor, one for each kind of request. Each handler answers from
 //! the analysis of the requested file.
 
-use super::capabilities::{ADD_TEST, RUN_TEST, token_type};
+use super::capabilities::{ADD_TEST, RUN_TEST, encode_token_class};
 use super::findings;
 use super::lines::Lines;
 use super::pages;
@@ -274,7 +274,7 @@ pub fn semantic_tokens(
             let position = lines.position(start);
             start += part.len() as u32;
             let length = part.trim_end_matches(['\n', '\r']).encode_utf16().count() as u32;
-            let (token_type, token_modifiers_bitset) = token_type(token.class, token.declares);
+            let (token_type, token_modifiers_bitset) = encode_token_class(token.class, token.declares);
             if length > 0 {
                 let delta_line = position.line - previous.line;
                 let delta_start = if delta_line == 0 {

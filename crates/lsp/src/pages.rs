@@ -86,7 +86,7 @@ pub fn content(params: &ContentParams, language: Language) -> Option<Content> {
 
 /// Returns the message that makes the editor show the documentation page of a code. If this message
 /// is a request, `id` is its id.
-pub fn showing(code: Code, support: PageSupport, language: Language, id: &str) -> Message {
+pub fn show_page_message(code: Code, support: PageSupport, language: Language, id: &str) -> Message {
     match page_uri(code).filter(|_| support.has_documents && support.can_open) {
         Some(uri) => {
             let params = json!({ "uri": uri, "takeFocus": true });

@@ -311,7 +311,7 @@ impl Workspace {
         let mut imports = self.imports.borrow_mut();
         let imports = imports.get_or_insert_with(|| {
             let mut search = FileSearch::default();
-            self.folders.iter().for_each(|folder| search.collect(folder, device(folder)));
+            self.folders.iter().for_each(|folder| search.collect(folder, file_system_id(folder)));
             let mut files = search.files;
             files.extend(self.open.keys().cloned());
             let read_imports = |path: PathBuf| {
@@ -355,7 +355,7 @@ impl FileSearch {
                 || matches!(name.to_str(), Some("target" | "node_modules"));
             if self.files.len() >= MAX_FILES || self.folders >= MAX_FOLDERS {
                 return;
-            } else if is_dir && !is_skipped && device(&path) == file_system {
+            } else if is_dir && !is_skipped && file_system_id(&path) == file_system {
                 self.collect(&path, file_system);
             } else if path.extension().is_some_and(|extension| extension == "rules") && path.is_file() {
                 self.files.insert(path);
@@ -366,7 +366,7 @@ impl FileSearch {
 
 /// Returns the number of the file system that contains a folder. `None` if the operating system has
 /// no such number.
-fn device(folder: &Path) -> Option<u64> {
+fn file_system_id(folder: &Path) -> Option<u64> {
     #[cfg(unix)]
     return std::fs::metadata(folder).ok().map(|metadata| std::os::unix::fs::MetadataExt::dev(&metadata));
     #[cfg(not(unix))]

@@ -259,7 +259,7 @@ impl<'r> Coverage<'r> {
             let name = qualified_name(program, id, "default");
             items.push(CoveredItem { what: "default", name, span, tried, yes, no: tried - yes, gap });
         }
-        items.extend(self.intent_flows());
+        items.extend(self.intent_flow_items());
         items.extend(self.requirement_items());
         items.sort_by_key(|item| item.span);
         items
@@ -305,7 +305,7 @@ impl<'r> Coverage<'r> {
 
     /// Returns the intent flows (chosen by the meaning of a text, not by keywords), with their
     /// counts.
-    fn intent_flows(&self) -> impl Iterator<Item = CoveredItem> {
+    fn intent_flow_items(&self) -> impl Iterator<Item = CoveredItem> {
         let flows = self.rules.program().flows.iter();
         flows.filter(|flow| matches!(flow.trigger, Trigger::Intent { .. })).map(|flow| {
             let (tried, yes) =
@@ -329,7 +329,7 @@ impl<'r> Coverage<'r> {
         })
     }
 
-    fn judged_payloads(&self, payload: &Payload) -> usize {
+    fn judged_payload_count(&self, payload: &Payload) -> usize {
         self.judged_counts.get(&*payload.name).copied().unwrap_or_default()
     }
 
@@ -338,7 +338,7 @@ impl<'r> Coverage<'r> {
         let program = self.rules.program();
         let mut items = Vec::new();
         for payload in &program.payloads {
-            let judged_count = self.judged_payloads(payload);
+            let judged_count = self.judged_payload_count(payload);
             for rule in payload.rule_names(program) {
                 let tables = payload.block.tables();
                 let payload_rule =
@@ -387,7 +387,7 @@ impl<'r> Coverage<'r> {
             }
             ConditionOwner::Payload(index) => {
                 let payload = &program.payloads[index];
-                (self.judged_payloads(payload), message!("no `{}` was judged", payload.name))
+                (self.judged_payload_count(payload), message!("no `{}` was judged", payload.name))
             }
         };
         let covered = self.conditions.covered_conditions(self.rules.sources(), reach_of_owner);
