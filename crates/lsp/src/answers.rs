@@ -78,7 +78,8 @@ pub fn complete(workspace: &Workspace, params: CompletionParams) -> Answer<Optio
             CompletionKind::Handler => CompletionItemKind::METHOD,
             CompletionKind::Statement => CompletionItemKind::CLASS,
         }),
-        // Editors sort the items by this text, so that it keeps the order: most likely first.
+        // Editors sort the items by this text. It contains the index, so the order is kept: the
+        // most likely item is first.
         sort_text: Some(format!("{index:05}")),
         text_edit: Some(CompletionTextEdit::Edit(TextEdit { range, new_text: item.label.clone() })),
         label: item.label,

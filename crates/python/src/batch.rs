@@ -50,7 +50,7 @@ impl Workers {
 }
 
 /// Rules or a payload checker that are bound to the columns of one Arrow schema: each field that
-/// they read is assigned to a column.
+/// the rules read is assigned to a column.
 #[pyclass(frozen, module = "rulec")]
 pub struct Columns {
     workers: Arc<Workers>,

@@ -67,7 +67,7 @@ impl Stop {
 }
 
 /// Calls a Python middleware with an event. The event that the function returns replaces the event.
-/// None leaves the event unchanged, and `Stop` stops it.
+/// If the function returns None, the event is unchanged. A returned `Stop` stops the event.
 pub async fn call_middleware<E: Event>(
     caller: CallerLoop,
     function: Arc<Py<PyAny>>,

@@ -16,7 +16,7 @@ use serde_json::Value as Json;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
-/// A decision. It stays valid after its rules are dropped or replaced.
+/// A decision about one message. The object stays valid after its rules are dropped or replaced.
 #[pyclass(frozen, module = "rulec")]
 pub struct Decision(Source);
 

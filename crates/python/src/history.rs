@@ -39,8 +39,8 @@ impl MemoryStore {
 }
 
 /// A store that is a Python object. Its method `with_key` returns a context manager. The context
-/// manager provides the list of a key's recorded messages. At the end of the `with` block, it
-/// stores the changed list.
+/// manager provides the list of a key's recorded messages. At the end of the `with` block, the
+/// context manager stores the changed list.
 struct PythonStore {
     store: Py<PyAny>,
     /// The key of the hashes that replace private texts.

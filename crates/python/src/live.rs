@@ -409,8 +409,8 @@ pub struct WatchedRules {
 
 #[pymethods]
 impl WatchedRules {
-    /// Loads the file and watches it. `functions` maps names to Python functions that the rules may
-    /// call. `log` is a `DecisionLog`, the path of a log file, or a function that receives each
+    /// Loads and watches the file `path`. `functions` maps names to Python functions that the rules
+    /// may call. `log` is a `DecisionLog`, the path of a log file, or a function that receives each
     /// line.
     #[new]
     #[pyo3(signature = (path, *, functions = None, log = None))]
@@ -430,8 +430,8 @@ impl WatchedRules {
         Ok(WatchedRules { rules, warned: AtomicBool::new(false), functions })
     }
 
-    /// Decides a message by the active version of the file. Counts the decision, and writes it to
-    /// the log. `entry` names the table, choice or router that decides.
+    /// Decides a message by the active version of the file. Counts and logs the decision. `entry`
+    /// names the table, choice or router that decides.
     #[pyo3(signature = (message, *, entry = None))]
     fn decide(&self, py: Python<'_>, message: &Bound<'_, PyAny>, entry: Option<&str>) -> PyResult<Decision> {
         let rules = self.rules.rules();

@@ -15,7 +15,7 @@ use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Number, Value as Json};
 use std::fmt::Display;
 
-/// A Python dict, list or scalar that the engine reads directly. It is not converted to JSON first.
+/// A Python dict, list or scalar that the engine reads directly, without a conversion to JSON.
 pub struct DirectValue<'a, 'py> {
     value: &'a Bound<'py, PyAny>,
     depth: usize,

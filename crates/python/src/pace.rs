@@ -1,5 +1,5 @@
 //! Selects whether a decision releases the GIL. If two threads release the GIL for each short
-//! decision, they are slower than one thread. So only long decisions release it.
+//! decision, they are slower than one thread. So only long decisions release the GIL.
 
 use super::shutdown::without_gil;
 use pyo3::prelude::*;

@@ -32,8 +32,8 @@ pub struct Rules {
     /// The Python functions that the rules call, by name. `None` if the program passed none.
     /// Pickling stores the functions with the rules.
     functions: Option<Py<PyMapping>>,
-    /// The JSON document from which the rules were loaded, with the report on it. `None` if they
-    /// were not loaded from such a document.
+    /// The JSON document from which the rules were loaded, with the report on its items. `None` if
+    /// the rules were not loaded from such a document.
     imported: Option<Imported>,
     /// The findings of the analysis. The analysis runs when `warnings` is first read.
     findings: OnceLock<Vec<rulec::Finding>>,
@@ -73,8 +73,8 @@ impl EngineNames<'_> {
 /// as JSON text.
 type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<Py<PyMapping>>, Option<String>));
 
-/// Runs `compile` without the GIL. Passes it a compiler that knows the Python functions in
-/// `functions`, by name.
+/// Runs `compile` without the GIL, with a compiler that knows the Python functions in `functions`.
+/// The keys of `functions` are the names that rules use.
 fn compile_rules(
     py: Python<'_>,
     functions: Option<Bound<'_, PyMapping>>,

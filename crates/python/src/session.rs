@@ -84,8 +84,8 @@ impl AgentSession {
         })
     }
 
-    /// Sends a decision while other decisions are being executed. If its kind interrupts other
-    /// decisions, they are cancelled.
+    /// Sends a decision while other decisions are being executed. If the kind of the new decision
+    /// interrupts other decisions, the running execution is cancelled.
     fn send(&self, decision: &Bound<'_, DecisionMade>) -> bool {
         self.inbox.send(decision.get().0.clone())
     }

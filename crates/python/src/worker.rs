@@ -71,7 +71,7 @@ pub struct PythonProcessor {
 }
 
 impl PythonProcessor {
-    /// Creates a processor for a node. It calls `function` with a [`NodeCall`] for each input.
+    /// Creates a processor for a node, which calls `function` with a [`NodeCall`] for each input.
     pub fn for_node(function: &Arc<Py<PyAny>>, node: &Node, caller: &CallerLoop) -> Arc<dyn Processor> {
         let (function, node) = (function.clone(), Arc::new(node.clone()));
         Arc::new(PythonProcessor { function, node, caller: caller.clone() })

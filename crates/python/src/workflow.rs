@@ -348,8 +348,8 @@ impl WorkflowRun {
         self.with_run(workflow::Run::retry_failed)
     }
 
-    /// Returns the state of the run, for `Workflow.resume`. It contains inputs and outputs of
-    /// nodes.
+    /// Returns the state of the run, for `Workflow.resume`. The state contains inputs and outputs
+    /// of nodes.
     fn save<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.with_run(|run| run.save())?)?)
     }

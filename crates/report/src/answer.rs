@@ -13,8 +13,8 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use std::borrow::Cow;
 
-/// The answer to the message in one line of a JSON Lines input. It is serialized with the line's
-/// number.
+/// The answer to the message in one line of a JSON Lines input. The answer is serialized together
+/// with the number of the line.
 #[derive(Serialize)]
 pub struct AnswerLine<'a, A> {
     /// The number of the input line that contains the message, from 1.
@@ -236,13 +236,13 @@ impl<'a> IntentAnswer<'a> {
     }
 }
 
-/// Returns the text of a message; empty if it has none.
+/// Returns the field `text` of a message; empty if the message has no such text.
 pub fn message_text(message: &Json) -> &str {
     message.get("text").and_then(Json::as_str).unwrap_or_default()
 }
 
-/// True if the messages are decided by flows, and some of them are intent flows (flows chosen by
-/// meaning).
+/// True if `entry` decides by flows, and some of these flows are intent flows (chosen by the
+/// meaning of a text).
 pub fn has_intent_flows(rules: &Rules, entry: Entry<'_>) -> bool {
     entry.kind() == TableKind::Flows && rules.program().has_intents()
 }

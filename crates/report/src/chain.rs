@@ -273,7 +273,7 @@ impl ChainVerifier {
 }
 
 /// Returns the chain before the first line that is checked. If the line is the header of a file,
-/// this is the chain that the header names. Otherwise it is an empty chain.
+/// this chain ends with the hash that the header names. Otherwise the chain is empty.
 fn first_chain(parts: &LineParts<'_>) -> Chain {
     let mut header = parts.hashed.to_vec();
     header.push(b'}');

@@ -145,7 +145,8 @@ impl<'r> Coverage<'r> {
     /// Counts a decision from a log line that has no message. Conditions cannot be counted without
     /// the message. `tables` are the names of the searched tables, in order. `route` is the chosen
     /// route, or `default`; `None` if nothing was chosen. `pattern` is the matching pattern of a
-    /// chosen flow; `None` if it is unknown, and then the first pattern counts as chosen.
+    /// chosen flow. If the pattern is unknown (`None`), the first pattern of the flow counts as
+    /// chosen.
     pub fn add_outcome(&mut self, tables: &[&str], route: Option<&str>, pattern: Option<&str>) {
         self.decisions += 1;
         let program = self.rules.program();

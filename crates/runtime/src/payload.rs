@@ -240,7 +240,7 @@ pub struct Judges {
     /// outside a coordinator.
     usage: Option<Arc<Usage>>,
     /// Maximum number of rounds of one loop in a plan. Each validation adds the number to its
-    /// context. `None` if it is not set.
+    /// context. `None` if no maximum is set.
     max_rounds: Option<u64>,
 }
 
@@ -373,8 +373,8 @@ impl Judges {
         changed.map_or(Cow::Borrowed(judge), Cow::Owned)
     }
 
-    /// Processes an event as a middleware of a bus. Validates a proposed decision, and stops it if
-    /// its payload kind is internal. All other events are passed on.
+    /// Processes an event as a middleware of a bus. Validates a proposed decision, and passes on
+    /// the result. Stops a decision whose payload kind is internal. Passes on all other events.
     /// ```
     /// # use rulec::Rules;
     /// # use rulec_runtime::{events::Bus, payload::{DecisionEvent, Judges}};

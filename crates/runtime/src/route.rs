@@ -379,8 +379,8 @@ impl MessageSender<'_> {
 }
 
 /// Builds the outcome of a message that cannot be decided, because the entry table (where decisions
-/// start) is missing. Only an edit can remove this table: building and swapping check that it
-/// exists.
+/// start) is missing. Only an edit can remove this table: building and swapping check that the
+/// table exists.
 fn undecided_outcome(unknown_entry: &UnknownEntry, rules: &LiveRules) -> Outcome {
     let result = HandlerOutcome::Failed { route: String::new(), error: unknown_entry.to_string() };
     Outcome { generation: rules.generation(), result, ..Outcome::default() }

@@ -125,7 +125,7 @@ impl<E> Queue<E> {
         }
         match self.free_slots.try_acquire() {
             Ok(permit) => {
-                // The subscriber adds the permit back when it takes the event out.
+                // The subscriber adds the permit back when it takes the event out of the queue.
                 permit.forget();
                 Ok(self.push(event))
             }

@@ -218,7 +218,7 @@ impl CoordinatorBuilder {
     }
 
     /// Sets the time limit of one run of a plan (a workflow that a language model writes). A plan
-    /// can only shorten it. Default: no limit.
+    /// can only shorten this limit. Default: no limit.
     pub fn run_limit(mut self, limit: Duration) -> Self {
         self.settings_mut().run_limit = Some(limit);
         self

@@ -1,8 +1,8 @@
 //! Runs plans, which are workflows that a language model writes. A plan is converted to a
 //! [`Workflow`] whose nodes read and update the progress of the run. A node that already has an
-//! output is not run again, so a run can resume where it stopped, even under a changed plan. When a
-//! node fails, it requests a recovery decision and applies it. The workflow receives the failure
-//! only if no recovery helps.
+//! output is not run again, so a run can resume where it stopped, even under a changed plan. A node
+//! that fails requests a recovery decision (how to continue), and applies this decision. The
+//! workflow receives the failure only if no recovery helps.
 
 mod control;
 mod step;
@@ -49,8 +49,8 @@ pub(super) struct RunSettings {
     pub values: Map<String, Json>,
     /// Time limit of one attempt to run a node, if the node sets no time limit.
     pub node_limit: Duration,
-    /// Time limit of a whole run of a plan. The plan itself can only shorten it; `None` for no
-    /// limit.
+    /// Time limit of a whole run of a plan. The plan itself can only shorten this limit; `None` for
+    /// no limit.
     pub run_limit: Option<Duration>,
     /// Maximum number of attempts to run nodes in one run. Each round of a loop counts as an
     /// attempt.

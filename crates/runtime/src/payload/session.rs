@@ -20,7 +20,7 @@ use thiserror::Error;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// One conversation with an agent (the program's function that asks a language model), and the
-/// decisions that wait for execution. [`Coordinator::session`] creates it.
+/// decisions that wait for execution. [`Coordinator::session`] starts a session.
 #[derive(Debug)]
 pub struct Session {
     coordinator: Coordinator,

@@ -24,8 +24,8 @@ pub struct Begun {
     /// The request to the selected handler; `None` if no handler was selected.
     request: Option<Request>,
     scope: String,
-    /// The permissions that the router's permission function returned for the sender; `None` if it
-    /// was not called.
+    /// The permissions that the router's permission function returned for the sender; `None` if the
+    /// function was not called.
     computed_permissions: Option<Permissions>,
     pending: PendingDecision,
     /// Counts the handler call that the caller itself makes. `None` until [`Begun::own_call`] has
@@ -34,7 +34,7 @@ pub struct Begun {
 }
 
 impl Router {
-    /// Decides a message, and leaves it to the caller to run the handler. This is the first half of
+    /// Decides a message, but does not run the handler; the caller does. This is the first half of
     /// [`Router::route`], for programs that have their own executor. Needs no tokio runtime.
     ///
     /// Returns `None` if the router has hooks or shadow rules, or if an async host function must be
