@@ -50,7 +50,7 @@ pub struct PageSupport {
 }
 
 impl PageSupport {
-    /// Reads the capabilities from the parameters of `initialize`.
+    /// Reads the capabilities of the editor from the parameters of its `initialize` request.
     pub fn of_editor(params: &Json) -> PageSupport {
         let editor = &params["capabilities"];
         PageSupport {

@@ -223,7 +223,7 @@ impl Bus {
         Ok(Subscription { queue: Arc::new(Mutex::new(Some(queue))), classes: Arc::new(classes) })
     }
 
-    /// The number of subscribers.
+    /// The current number of subscribers of this bus.
     #[getter]
     fn subscribers(&self) -> usize {
         match &self.bus {

@@ -215,7 +215,8 @@ fn convert_block(
     decided.collect()
 }
 
-/// Rules with a working memory of their own, which one thread reuses for each decision.
+/// Rules, and working memory for their decisions. One thread at a time uses a session, and reuses
+/// the memory for each decision.
 #[pyclass(frozen, module = "rulec")]
 pub struct Session {
     pub session: Mutex<rulec::Session>,

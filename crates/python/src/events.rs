@@ -103,13 +103,14 @@ impl DecisionValidated {
         Judgement((*self.0.judgement).clone())
     }
 
-    /// Always true; a `DecisionRejected` has false.
+    /// Always true, because the decision was accepted. False for a `DecisionRejected`.
     #[getter]
     fn is_valid(&self) -> bool {
         true
     }
 
-    /// Always empty; a `DecisionRejected` has the messages of the violations.
+    /// Always empty, because the decision was accepted. For a `DecisionRejected`, the messages of
+    /// the violations.
     #[getter]
     fn errors(&self) -> Vec<String> {
         Vec::new()
@@ -170,7 +171,7 @@ impl DecisionRejected {
         self.0.fallback.as_deref()
     }
 
-    /// Always false; a `DecisionValidated` has true.
+    /// Always false, because the decision was rejected. True for a `DecisionValidated`.
     #[getter]
     fn is_valid(&self) -> bool {
         false

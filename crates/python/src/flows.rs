@@ -42,7 +42,7 @@ impl FlowParts {
         self.matcher.as_ref().map_or(&[], FlowMatcher::intents)
     }
 
-    /// Returns the matcher. Fails if the rules have no flow.
+    /// Returns the matcher, which finds the flow for a text. Fails if the rules have no flow.
     fn matcher(&self) -> PyResult<&FlowMatcher> {
         self.matcher.as_ref().ok_or_else(|| library_error(MatcherError::NoFlow))
     }

@@ -73,7 +73,7 @@ impl HttpClient {
         self.send(py, rulec_http::Request::get(url), headers, key)
     }
 
-    /// Makes a POST request with a body of JSON.
+    /// Makes a POST request with a JSON body.
     #[pyo3(signature = (url, body, *, headers = None, key = None))]
     fn post<'py>(
         &self,

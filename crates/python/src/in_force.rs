@@ -73,7 +73,7 @@ impl RulesInForce {
 
     /// Returns the active rules, with all edits. Returns the same object until the rules change.
     pub fn current(&self, py: Python<'_>) -> PyResult<Py<Rules>> {
-        // Dropping live rules may call finalizers in Python, so this happens without the lock.
+        // Dropping live rules may call finalizers in Python, so they are dropped without the lock.
         let Some(live) = self.live.as_ref().map(|live| live()) else {
             return Ok(lock(py, &self.last).1.clone_ref(py));
         };

@@ -74,7 +74,7 @@ pub fn edit_error(py: Python<'_>, error: &EditError) -> PyErr {
 pub struct Edit(pub rulec::Edit, String);
 
 impl Edit {
-    /// `call` is the name of the method that made the edit, with its first argument.
+    /// `call` is the Python method that creates the edit, and its first argument, for `repr`.
     fn new(edit: rulec::Edit, call: (&str, &str), table: Option<&str>, file: Option<&str>) -> Edit {
         let (method, argument) = call;
         let mut shown = format!("Edit.{method}({argument:?}");

@@ -50,7 +50,8 @@ impl Session {
 #[pymethods]
 impl Session {
     /// Decides a message, and records the message with the decision. The rules read the recorded
-    /// messages with the same key. No other message with this key is recorded in between.
+    /// messages with the same key. No other message with this key is recorded between the decision
+    /// and the recording.
     fn decide_and_record(&self, message: &Bound<'_, PyAny>) -> PyResult<Decision> {
         let decision = self.with_store(message, |session, message| session.decide_and_record(message))?;
         self.decision(decision, message)
@@ -95,7 +96,7 @@ impl LiveRules {
 impl LiveRules {
     /// Decides a message by the routes outside any table, and records the message. The rules read
     /// the messages with the same key in the store `history`. No other message with this key is
-    /// recorded in between. Edits of the rules do not change the store.
+    /// recorded between the decision and the recording. Edits of the rules do not change the store.
     #[pyo3(signature = (message, *, history))]
     fn decide_and_record(
         &self,

@@ -126,7 +126,7 @@ impl Watch {
         self.0.check();
     }
 
-    /// Ends the watching. The active rules stay active.
+    /// Stops watching the file. The rules that are active now stay active.
     fn close(&self) {
         self.0.close();
     }

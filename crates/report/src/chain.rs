@@ -134,7 +134,7 @@ fn parse_hexadecimal<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
 pub enum ChainFault {
     /// The line has no number and hash, or is incomplete.
     NoChain,
-    /// The hash does not fit: the line was changed, or the previous line was replaced.
+    /// The hash of the line is wrong: the line was changed, or the previous line was replaced.
     Changed,
     /// Lines before this line are missing. The fields are the numbers of the first and the last
     /// missing line.
