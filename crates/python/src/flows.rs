@@ -22,7 +22,7 @@ pub struct Flows(DerivedFromRules<FlowParts>);
 
 /// The parts of [`Flows`] that depend on the active rules.
 struct FlowParts {
-    /// `None` if the rules have no flow.
+    /// The matcher that finds the flow for a text; `None` if the rules have no flow.
     matcher: Option<FlowMatcher>,
     /// The executor that runs flows by HTTP; `None` if no HTTP client was given.
     executor: Option<FlowExecutor>,

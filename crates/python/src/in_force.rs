@@ -45,7 +45,8 @@ fn merged(py: Python<'_>, live: &rulec::LiveRules) -> PyResult<(u64, Py<Rules>)>
 
 #[pymethods]
 impl RulesInForce {
-    /// Follows `Rules`, `LiveRules`, `WatchedRules` or a `Router`.
+    /// Creates an object that returns the active version of `rules`. This argument is a `Rules`,
+    /// `LiveRules`, `WatchedRules` or `Router`.
     #[new]
     pub fn new(rules: &Bound<'_, PyAny>) -> PyResult<RulesInForce> {
         let py = rules.py();

@@ -238,7 +238,7 @@ impl LiveRules {
         self.with_entry(entry, |entry| without_gil(py, || self.rules.matched_in(entry, &message)))
     }
 
-    /// Explains a decision of the current rules. Pending edits are compiled first.
+    /// Explains how the current rules decide a message. Pending edits are compiled first.
     #[pyo3(signature = (message, *, entry = None, show_private = false))]
     pub fn explain(
         &self,
@@ -447,7 +447,7 @@ impl WatchedRules {
         Decision::of_tree(decision, message)
     }
 
-    /// Explains a decision of the active version. The decision is neither counted nor logged.
+    /// Explains how the active version decides a message. Neither counts nor logs the decision.
     #[pyo3(signature = (message, *, entry = None, show_private = false))]
     fn explain(
         &self,

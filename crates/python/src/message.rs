@@ -237,14 +237,14 @@ struct TreeConverter<'w> {
     accepts: Accepts,
 }
 
-/// The values that null replaces. Any other value that JSON lacks is an error.
+/// Which values that JSON lacks are converted to null. Any other such value is an error.
 #[derive(Clone, Copy, PartialEq)]
 enum Accepts {
-    /// No value.
+    /// None is converted to null: every value that JSON lacks is an error.
     Json,
-    /// Numbers such as `nan`, and texts with half a surrogate pair.
+    /// Numbers such as `nan`, and texts with half a surrogate pair, are converted to null.
     Unreadable,
-    /// All values that JSON lacks.
+    /// All values that JSON lacks are converted to null.
     Any,
 }
 

@@ -41,8 +41,8 @@ struct RoutedMessage {
     last: Mutex<LastResult>,
 }
 
-/// The last values that the Python functions for a message returned and raised; `None` if there is
-/// none.
+/// The last reply that the Python functions for a message returned, and the last exception that
+/// they raised; `None` if there is none.
 #[derive(Default)]
 struct LastResult {
     reply: Option<Py<PyAny>>,

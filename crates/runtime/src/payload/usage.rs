@@ -14,8 +14,8 @@ const HTTP_NODE_KIND: &str = "HTTP";
 /// How long a request counts in the field `requests_last_minute` of the rules' input `context`.
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Counts of the HTTP requests and costs of the nodes in all runs of plans, including nodes that
-/// failed.
+/// Number of HTTP requests and sum of costs, over all runs of plans. Requests of nodes that failed
+/// count too.
 #[derive(Debug, Default)]
 pub(super) struct Usage(Mutex<Counts>);
 

@@ -127,8 +127,8 @@ impl Run {
         }
     }
 
-    /// Saves what changed since `since`, where the run was saved before. The size does not depend
-    /// on the number of nodes that ran before `since`.
+    /// Returns the changes of the run after the earlier save `since`. The size of the result does
+    /// not depend on the number of nodes that ran before `since`.
     pub fn save_changes(&self, since: SavePoint) -> SavedChanges {
         let state = self.state.since(since.executed, since.deliveries);
         SavedChanges { since, memory: self.clone_memory(), state }
