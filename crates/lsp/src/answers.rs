@@ -1,7 +1,7 @@
 //! Handlers for the requests of the editor, one for each kind of request. Each handler answers from
 //! the analysis of the requested file.
 
-use super::capabilities::{ADD_TEST, RUN_TEST, token_type};
+use super::capabilities::{ADD_TEST, RUN_TEST, encode_token_class};
 use super::findings;
 use super::lines::Lines;
 use super::pages;
@@ -78,7 +78,8 @@ pub fn complete(workspace: &Workspace, params: CompletionParams) -> Answer<Optio
             CompletionKind::Handler => CompletionItemKind::METHOD,
             CompletionKind::Statement => CompletionItemKind::CLASS,
         }),
-        // Editors sort the items by this text, so that it keeps the order: most likely first.
+        // Editors sort the items by this text. It contains the index, so the order is kept: the
+        // most likely item is first.
         sort_text: Some(format!("{index:05}")),
         text_edit: Some(CompletionTextEdit::Edit(TextEdit { range, new_text: item.label.clone() })),
         label: item.label,
@@ -274,7 +275,7 @@ pub fn semantic_tokens(
             let position = lines.position(start);
             start += part.len() as u32;
             let length = part.trim_end_matches(['\n', '\r']).encode_utf16().count() as u32;
-            let (token_type, token_modifiers_bitset) = token_type(token.class, token.declares);
+            let (token_type, token_modifiers_bitset) = encode_token_class(token.class, token.declares);
             if length > 0 {
                 let delta_line = position.line - previous.line;
                 let delta_start = if delta_line == 0 {
@@ -317,7 +318,8 @@ pub fn code_actions(workspace: &Workspace, params: CodeActionParams) -> Answer<O
     let Some((analyzed_file, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
     let lines = analyzed_file.lines(file);
     let (start, end) = (lines.offset(params.range.start), lines.offset(params.range.end));
-    // An editor that asks by itself, after each keystroke, asks again when the findings arrive.
+    // A request that the editor makes by itself, after each keystroke, does not wait for the
+    // analysis. The editor repeats such a request when the findings arrive.
     let is_automatic = params.context.trigger_kind == Some(CodeActionTriggerKind::AUTOMATIC);
     let findings = if is_automatic { analyzed_file.findings_so_far() } else { analyzed_file.findings() };
     let findings = findings.iter().map(|finding| &finding.diagnostic);
@@ -406,7 +408,8 @@ pub fn code_lenses(workspace: &Workspace, params: CodeLensParams) -> Answer<Opti
     let Some((analyzed_file, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
     let uri = params.text_document.uri.to_string();
     let to_lsp_lens = |lens: rulec_ide::hints::CodeLens| {
-        // A code lens about a hidden route only shows text, so its command is empty.
+        // A code lens about a route that another route hides only shows text, so its command is
+        // empty.
         let (command, arguments) = match lens.test {
             Some(name) => (RUN_TEST.to_owned(), Some(vec![uri.clone().into(), name.into()])),
             None => (String::new(), None),

@@ -32,7 +32,7 @@ fn token_types() -> Vec<SemanticTokenType> {
 
 /// Returns a token class as the Language Server Protocol encodes it: the number of its semantic
 /// token type, and a bit set of modifiers. `declares` is true for a token that declares a name.
-pub fn token_type(class: TokenClass, declares: bool) -> (u32, u32) {
+pub fn encode_token_class(class: TokenClass, declares: bool) -> (u32, u32) {
     let is_documentation = class == TokenClass::Documentation;
     (class as u32, u32::from(declares) | u32::from(is_documentation) << 1)
 }

@@ -37,7 +37,7 @@ pub fn execute(
         (EXPLAIN, [Json::String(code), ..]) => {
             let code = Code::parse(code).ok_or_else(wrong_arguments)?;
             let language = workspace.language();
-            editor(pages::showing(code, workspace.page_support(), language, id));
+            editor(pages::show_page_message(code, workspace.page_support(), language, id));
             Ok(Some(pages::page(code, language).into()))
         }
         _ => Err(wrong_arguments()),

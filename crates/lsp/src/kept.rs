@@ -58,8 +58,8 @@ impl KeptFindings {
     }
 
     /// Returns the findings that are still valid for a later version of the document, with their
-    /// ranges moved accordingly. A finding is valid if the lines of all ranges that it refers to in
-    /// the document are unchanged.
+    /// ranges moved accordingly. A finding is valid if the lines of its range are unchanged, and so
+    /// are the lines of its related ranges in the same document.
     pub fn valid_findings(&self, document: &Uri, text: &str) -> Vec<Diagnostic> {
         let common = CommonLines::compare(&self.text, text);
         let shift_if_valid = |finding: &Diagnostic| {

@@ -6,10 +6,12 @@
 //! |---|---|
 //! | `lines` | positions as the protocol counts them: lines, and UTF-16 code units in a line |
 //! | `workspace` | the files of the workspace, the main file that imports each of them, analyses |
-//! | `answers` | one handler for each kind of request |
-//! | `commands` | runs a test, adds a test for a route, shows the page of a code |
-//! | `kept` | findings of the last analysis, shown until the next one is complete |
-//! | `pages` | the pages of diagnostic codes, as documents or as messages |
+//! | `capabilities` | the capabilities that the server reports to the editor |
+//! | `answers`, `navigation` | one handler for each kind of request |
+//! | `commands` | runs a test, adds a test for a route, shows the page of a diagnostic code |
+//! | `findings` | converts diagnostics to the type of the protocol |
+//! | `kept` | findings of the last analysis, shown until the next analysis is complete |
+//! | `pages` | documentation pages of diagnostic codes, as documents or as messages |
 //! | `transport` | messages over standard input and output |
 //! | `server` | the main loop: receives messages, sends answers and diagnostics |
 

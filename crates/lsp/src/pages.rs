@@ -22,11 +22,13 @@ const PAGE_PREFIX: &str = "rulec:/codes/";
 /// Protocol has this request since version 3.18.
 pub enum TextDocumentContent {}
 
+/// The parameters of the request [`TextDocumentContent`]: the URI of the document.
 #[derive(Deserialize, Serialize)]
 pub struct ContentParams {
     uri: String,
 }
 
+/// The result of the request [`TextDocumentContent`]: the text of the document.
 #[derive(Deserialize, Serialize)]
 pub struct Content {
     text: String,
@@ -48,7 +50,7 @@ pub struct PageSupport {
 }
 
 impl PageSupport {
-    /// Reads the capabilities from the parameters of `initialize`.
+    /// Reads the capabilities of the editor from the parameters of its `initialize` request.
     pub fn of_editor(params: &Json) -> PageSupport {
         let editor = &params["capabilities"];
         PageSupport {
@@ -84,7 +86,7 @@ pub fn content(params: &ContentParams, language: Language) -> Option<Content> {
 
 /// Returns the message that makes the editor show the documentation page of a code. If this message
 /// is a request, `id` is its id.
-pub fn showing(code: Code, support: PageSupport, language: Language, id: &str) -> Message {
+pub fn show_page_message(code: Code, support: PageSupport, language: Language, id: &str) -> Message {
     match page_uri(code).filter(|_| support.has_documents && support.can_open) {
         Some(uri) => {
             let params = json!({ "uri": uri, "takeFocus": true });

@@ -146,6 +146,7 @@ enum UnsentDiagnostics {
     No,
     /// Only the analysis findings must be sent. The compile diagnostics have been sent.
     Analysis,
+    /// The compile diagnostics must be sent, and after them the analysis findings.
     All,
 }
 

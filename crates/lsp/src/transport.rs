@@ -70,6 +70,7 @@ pub(super) fn connect(language: Language) -> (Connection, StdioThreads) {
 
 /// The result of reading one message from the input.
 enum Frame {
+    /// The input has ended, possibly within a message.
     End,
     Message(Box<Message>),
     /// A message that cannot be read. `needs_resync` is true if the end of the message is unknown,

@@ -75,7 +75,7 @@ impl AnalyzedFile {
         })
     }
 
-    /// Returns the findings if the analysis has run, and otherwise none.
+    /// Returns the findings if the analysis has run; otherwise an empty list.
     pub fn findings_so_far(&self) -> &[Finding] {
         self.findings.get().map_or(&[], Vec::as_slice)
     }
@@ -210,7 +210,7 @@ impl Workspace {
     }
 
     /// Converts the position of a request to a byte offset in the analysis that contains the
-    /// document. `None` if no analysis contains it.
+    /// document. `None` if no analysis contains the document.
     pub fn resolve_position(&self, uri: &Uri, position: Position) -> Option<RequestPosition> {
         let (analyzed_file, file) = self.find_analysis(&path_of(uri))?;
         let offset = analyzed_file.lines(file).offset(position);
@@ -311,7 +311,7 @@ impl Workspace {
         let mut imports = self.imports.borrow_mut();
         let imports = imports.get_or_insert_with(|| {
             let mut search = FileSearch::default();
-            self.folders.iter().for_each(|folder| search.collect(folder, device(folder)));
+            self.folders.iter().for_each(|folder| search.collect(folder, file_system_id(folder)));
             let mut files = search.files;
             files.extend(self.open.keys().cloned());
             let read_imports = |path: PathBuf| {
@@ -355,7 +355,7 @@ impl FileSearch {
                 || matches!(name.to_str(), Some("target" | "node_modules"));
             if self.files.len() >= MAX_FILES || self.folders >= MAX_FOLDERS {
                 return;
-            } else if is_dir && !is_skipped && device(&path) == file_system {
+            } else if is_dir && !is_skipped && file_system_id(&path) == file_system {
                 self.collect(&path, file_system);
             } else if path.extension().is_some_and(|extension| extension == "rules") && path.is_file() {
                 self.files.insert(path);
@@ -366,7 +366,7 @@ impl FileSearch {
 
 /// Returns the number of the file system that contains a folder. `None` if the operating system has
 /// no such number.
-fn device(folder: &Path) -> Option<u64> {
+fn file_system_id(folder: &Path) -> Option<u64> {
     #[cfg(unix)]
     return std::fs::metadata(folder).ok().map(|metadata| std::os::unix::fs::MetadataExt::dev(&metadata));
     #[cfg(not(unix))]
@@ -407,8 +407,8 @@ fn normalise_path(path: &Path) -> PathBuf {
     normalised
 }
 
-/// Returns a path relative to a root folder, with `/` as the separator. `None` if the root does not
-/// contain it.
+/// Returns a path relative to a root folder, with `/` as the separator. `None` if the path is not
+/// below the root.
 fn relative_name(root: &Path, path: &Path) -> Option<String> {
     let parts = path.strip_prefix(root).ok()?.components();
     Some(parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect::<Vec<_>>().join("/"))

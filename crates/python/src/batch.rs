@@ -27,6 +27,7 @@ create_exception!(
 /// time uses a worker.
 type Worker = Box<dyn FnMut(&RecordBatch) -> Result<RecordBatch, ColumnsError> + Send>;
 
+/// Creates workers, and reuses those that no thread uses.
 struct Workers {
     create_worker: Box<dyn Fn() -> Worker + Send + Sync>,
     /// Workers that no thread uses at the moment. A call takes one, or creates one if there is
@@ -49,7 +50,7 @@ impl Workers {
 }
 
 /// Rules or a payload checker that are bound to the columns of one Arrow schema: each field that
-/// they read is assigned to a column.
+/// the rules read is assigned to a column.
 #[pyclass(frozen, module = "rulec")]
 pub struct Columns {
     workers: Arc<Workers>,

@@ -5,7 +5,7 @@ use super::callback::{CallerLoop, typed_error};
 use super::error::{library_error, message_error};
 use super::events;
 use super::message::mapping_entries;
-use super::policy::seconds;
+use super::policy::duration_from_seconds;
 use super::repr::count;
 use super::shutdown::{start_future, with_gil};
 use pyo3::exceptions::PyStopAsyncIteration;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 
 /// A Python event of any class, which a bus delivers.
-type Object = Arc<Py<PyAny>>;
+type PythonEvent = Arc<Py<PyAny>>;
 
 /// A type of events that a bus can carry: any Python object, or the decisions of a coordinator.
 pub trait Event: Clone + Send + Sync + 'static {
@@ -25,7 +25,7 @@ pub trait Event: Clone + Send + Sync + 'static {
     fn into_python(self, py: Python<'_>) -> PyResult<Py<PyAny>>;
 }
 
-impl Event for Object {
+impl Event for PythonEvent {
     fn from_python(event: &Bound<'_, PyAny>) -> PyResult<Self> {
         Ok(Arc::new(event.clone().unbind()))
     }
@@ -67,7 +67,7 @@ impl Stop {
 }
 
 /// Calls a Python middleware with an event. The event that the function returns replaces the event.
-/// None leaves the event unchanged, and `Stop` stops it.
+/// If the function returns None, the event is unchanged. A returned `Stop` stops the event.
 pub async fn call_middleware<E: Event>(
     caller: CallerLoop,
     function: Arc<Py<PyAny>>,
@@ -100,12 +100,12 @@ pub fn with_middleware<E: Event>(
             builder.middleware(name, move |event| call_middleware(caller.clone(), function.clone(), event));
     }
     Ok(match time_limit {
-        Some(limit) => builder.time_limit(seconds(limit)?),
+        Some(limit) => builder.time_limit(duration_from_seconds(limit)?),
         None => builder,
     })
 }
 
-/// How an event was delivered.
+/// How an event was delivered to the subscribers of a bus.
 #[pyclass(frozen, get_all, module = "rulec")]
 pub struct Published {
     /// The number of subscribers whose queue received the event.
@@ -133,8 +133,9 @@ impl Published {
     }
 }
 
+/// A bus of the runtime, by the type of its events.
 enum AnyBus {
-    Objects(bus::Bus<Object>),
+    Objects(bus::Bus<PythonEvent>),
     Decisions(bus::Bus<DecisionEvent>),
 }
 
@@ -169,7 +170,7 @@ impl Bus {
     #[pyo3(signature = (*, middleware = None, time_limit = None))]
     fn new(middleware: Option<&Bound<'_, PyMapping>>, time_limit: Option<f64>) -> PyResult<Bus> {
         let caller = CallerLoop::default();
-        let builder = with_middleware(bus::Bus::<Object>::builder(), middleware, time_limit, &caller)?;
+        let builder = with_middleware(bus::Bus::<PythonEvent>::builder(), middleware, time_limit, &caller)?;
         Ok(Bus { bus: AnyBus::Objects(builder.build()), caller })
     }
 
@@ -186,7 +187,7 @@ impl Bus {
     }
 
     /// Sends an event through the middleware and to all subscribers. Waits for the middleware, and
-    /// for room in queues of the policy `wait`.
+    /// for room in full queues whose policy is `wait`.
     fn publish<'py>(&self, event: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.caller.remember(event.py())?;
         match &self.bus {
@@ -222,7 +223,7 @@ impl Bus {
         Ok(Subscription { queue: Arc::new(Mutex::new(Some(queue))), classes: Arc::new(classes) })
     }
 
-    /// The number of subscribers.
+    /// The current number of subscribers of this bus.
     #[getter]
     fn subscribers(&self) -> usize {
         match &self.bus {
@@ -237,7 +238,7 @@ impl Bus {
 }
 
 enum AnySubscription {
-    Objects(bus::Subscription<Object>),
+    Objects(bus::Subscription<PythonEvent>),
     Decisions(bus::Subscription<DecisionEvent>),
 }
 
@@ -269,8 +270,9 @@ impl Subscription {
         slf
     }
 
-    /// Waits for the next event. The iteration ends when the bus no longer exists. If the queue has
-    /// dropped events, raises `RulecError` once; the next call returns the next event.
+    /// Waits for the next event. The iteration ends when the bus no longer exists or the
+    /// subscription is closed. If the queue has dropped events, raises `RulecError` once; the next
+    /// call returns the next event.
     fn __anext__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let (queue, classes) = (self.queue.clone(), self.classes.clone());
         start_future(py, async move {

@@ -5,8 +5,8 @@ use super::bus::{Bus, Published, with_middleware};
 use super::callback::{CallerLoop, typed_error};
 use super::error::{library_error, message_error};
 use super::events::{self, DecisionMade, DecisionRejected, NodeExecutionFailed, fields};
-use super::message::{mapping_entries, tree};
-use super::policy::seconds;
+use super::message::{mapping_entries, python_to_json};
+use super::policy::duration_from_seconds;
 use super::repr::count;
 use super::rules::Rules;
 use super::session::{AgentSession, RetryRequest};
@@ -23,12 +23,12 @@ use std::sync::Arc;
 
 /// A Python function of a coordinator, and the event loop on which it runs.
 #[derive(Clone)]
-struct Function {
+struct PythonFunction {
     function: Arc<Py<PyAny>>,
     caller: CallerLoop,
 }
 
-impl Function {
+impl PythonFunction {
     /// Calls the function with an event object, and converts the result.
     async fn call<T>(
         self,
@@ -59,10 +59,14 @@ struct JudgeSettings {
 }
 
 impl JudgeSettings {
-    fn judges(&self, rules: &Bound<'_, Rules>, context: Option<&Bound<'_, PyAny>>) -> PyResult<Judges> {
+    fn create_judges(
+        &self,
+        rules: &Bound<'_, Rules>,
+        context: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Judges> {
         let rules = rules.get();
         let mut judges = Judges::new(&rules.rules);
-        let context = context.map(|context| tree(context, "context")).transpose()?;
+        let context = context.map(|context| python_to_json(context, "context")).transpose()?;
         if let Some(context) = context.as_ref().or(rules.loaded_context()) {
             judges = judges.context(context).map_err(library_error)?;
         }
@@ -75,7 +79,7 @@ impl JudgeSettings {
 
 /// Converts the result of an agent function to proposals. The result is a decision, a list of
 /// decisions, or None.
-fn proposals(result: &Bound<'_, PyAny>) -> PyResult<Vec<Proposal>> {
+fn extract_proposals(result: &Bound<'_, PyAny>) -> PyResult<Vec<Proposal>> {
     if result.is_none() {
         return Ok(Vec::new());
     }
@@ -131,17 +135,19 @@ impl<'a, 'py> Settings<'a, 'py> {
         Ok(self.builder)
     }
 
-    fn function(&self) -> impl FnOnce(&Bound<'py, PyAny>) -> PyResult<Function> + use<'py> {
+    fn function_reader(&self) -> impl FnOnce(&Bound<'py, PyAny>) -> PyResult<PythonFunction> + use<'py> {
         let caller = self.caller.clone();
-        move |function| Ok(Function { function: Arc::new(function.clone().unbind()), caller })
+        move |function| Ok(PythonFunction { function: Arc::new(function.clone().unbind()), caller })
     }
 
-    fn functions(&self) -> impl FnOnce(&Bound<'py, PyAny>) -> PyResult<Vec<(String, Function)>> + use<'py> {
+    fn function_map_reader(
+        &self,
+    ) -> impl FnOnce(&Bound<'py, PyAny>) -> PyResult<Vec<(String, PythonFunction)>> + use<'py> {
         let caller = self.caller.clone();
         move |functions| {
             let entries = mapping_entries(Some(functions.cast::<PyMapping>()?))?;
             let to_function = |(name, function): (String, Bound<'py, PyAny>)| {
-                (name, Function { function: Arc::new(function.unbind()), caller: caller.clone() })
+                (name, PythonFunction { function: Arc::new(function.unbind()), caller: caller.clone() })
             };
             Ok(entries.into_iter().map(to_function).collect())
         }
@@ -155,8 +161,8 @@ where
     value.extract()
 }
 
-fn time<'py>(value: &Bound<'py, PyAny>) -> PyResult<std::time::Duration> {
-    seconds(value.extract()?)
+fn extract_duration<'py>(value: &Bound<'py, PyAny>) -> PyResult<std::time::Duration> {
+    duration_from_seconds(value.extract()?)
 }
 
 /// Sets the functions that the program provides: agent, recovery, handlers and workers.
@@ -164,21 +170,21 @@ fn with_functions<'a, 'py>(
     settings: Settings<'a, 'py>,
     recovery_kind: String,
 ) -> PyResult<Settings<'a, 'py>> {
-    let (one, many) = (settings.function(), settings.functions());
+    let (one, many) = (settings.function_reader(), settings.function_map_reader());
     let settings = settings.set("agent", one, |builder, agent| {
         builder.agent(move |request| {
             let agent = agent.clone();
-            agent.call(move |py| Ok(Bound::new(py, RetryRequest(request))?.into_any()), proposals)
+            agent.call(move |py| Ok(Bound::new(py, RetryRequest(request))?.into_any()), extract_proposals)
         })
     })?;
-    let one = settings.function();
+    let one = settings.function_reader();
     let settings = settings.set("recovery", one, |builder, recovery| {
         builder.recovery(recovery_kind, move |failure| {
             let recovery = recovery.clone();
             let argument = move |py: Python<'_>| Py::new(py, NodeExecutionFailed(failure));
             recovery.call(
                 move |py| Ok(argument(py)?.into_bound(py).into_any()),
-                |payload| tree(payload, "the payload"),
+                |payload| python_to_json(payload, "the payload"),
             )
         })
     })?;
@@ -188,14 +194,14 @@ fn with_functions<'a, 'py>(
                 let handler = handler.clone();
                 handler.call(
                     move |py| Ok(events::to_python(py, DecisionEvent::Validated(decision))?.into_bound(py)),
-                    |result| tree(result, "the result"),
+                    |result| python_to_json(result, "the result"),
                 )
             })
         })
     })?;
-    let many = settings.functions();
+    let many = settings.function_map_reader();
     settings.set("workers", many, |builder, workers| {
-        workers.into_iter().fold(builder, |builder, (kind, Function { function, caller })| {
+        workers.into_iter().fold(builder, |builder, (kind, PythonFunction { function, caller })| {
             builder.node_kind(kind, with_gil(|py| node_factory(function.bind(py), &caller)))
         })
     })
@@ -210,7 +216,7 @@ fn with_observers<'a, 'py>(settings: Settings<'a, 'py>) -> PyResult<Settings<'a,
             with_gil(|py| {
                 let rejected = Py::new(py, DecisionRejected(rejected.clone())).ok()?;
                 let payload = function.call1(py, (rejected,));
-                let payload = payload.and_then(|payload| tree(payload.bind(py), "the payload"));
+                let payload = payload.and_then(|payload| python_to_json(payload.bind(py), "the payload"));
                 payload.map_err(|error| error.write_unraisable(py, None)).ok().filter(|json| !json.is_null())
             })
         })
@@ -237,7 +243,7 @@ fn call_observer(
 fn with_limits<'a, 'py>(settings: Settings<'a, 'py>) -> PyResult<Settings<'a, 'py>> {
     settings
         .set("tries", |tries| extract::<u32>(tries), CoordinatorBuilder::tries)?
-        .set("recovery_limit", time, CoordinatorBuilder::recovery_limit)?
+        .set("recovery_limit", extract_duration, CoordinatorBuilder::recovery_limit)?
         .set("recoveries", |most| extract::<u64>(most), CoordinatorBuilder::recoveries)?
         .set(
             "conditions",
@@ -252,8 +258,8 @@ fn with_limits<'a, 'py>(settings: Settings<'a, 'py>) -> PyResult<Settings<'a, 'p
                 values.into_iter().fold(builder, |builder, (name, value)| builder.value(name, value))
             },
         )?
-        .set("node_limit", time, CoordinatorBuilder::node_limit)?
-        .set("run_limit", time, CoordinatorBuilder::run_limit)?
+        .set("node_limit", extract_duration, CoordinatorBuilder::node_limit)?
+        .set("run_limit", extract_duration, CoordinatorBuilder::run_limit)?
         .set("step_limit", |steps| extract::<u64>(steps), CoordinatorBuilder::step_limit)?
         .set("byte_limit", |bytes| extract::<usize>(bytes), CoordinatorBuilder::byte_limit)
 }
@@ -262,7 +268,7 @@ fn with_limits<'a, 'py>(settings: Settings<'a, 'py>) -> PyResult<Settings<'a, 'p
 impl Coordinator {
     /// Creates a coordinator for the payload rules. `context` and `options` are the values that the
     /// rules read under these names. `middleware` maps names to functions of the bus. Each call of
-    /// one may take at most `middleware_limit` seconds.
+    /// such a function may take at most `middleware_limit` seconds.
     #[new]
     #[pyo3(signature = (rules, *, context = None, options = None, strict = false, middleware = None,
         middleware_limit = None, recovery_kind = "error_recovery", **settings))]
@@ -278,9 +284,9 @@ impl Coordinator {
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Coordinator> {
         let caller = CallerLoop::default();
-        let options = options.map(|options| tree(options, "options")).transpose()?;
+        let options = options.map(|options| python_to_json(options, "options")).transpose()?;
         let judge_settings = JudgeSettings { options, strict };
-        let judges = judge_settings.judges(rules, context)?;
+        let judges = judge_settings.create_judges(rules, context)?;
         let bus = with_middleware(RustBus::builder(), middleware, middleware_limit, &caller)?;
         let builder = payload::Coordinator::builder(judges).over(bus);
         let known = vec!["context", "options", "strict", "middleware", "middleware_limit", "recovery_kind"];
@@ -303,8 +309,9 @@ impl Coordinator {
         events::to_python(decision.py(), event)
     }
 
-    /// Returns a middleware for any `Bus`. It replaces a `DecisionMade` by the result of its check,
-    /// stops decisions of internal kinds, and passes other events through unchanged.
+    /// Returns a middleware for any `Bus`. The middleware checks each `DecisionMade` and passes on
+    /// the result instead. It stops decisions of internal kinds, and passes on other events
+    /// unchanged.
     fn as_middleware(&self) -> Middleware {
         Middleware(self.coordinator.clone())
     }
@@ -334,19 +341,19 @@ impl Coordinator {
     /// Replaces the rules, or the value of their input `context`.
     #[pyo3(signature = (rules, *, context = None))]
     fn replace(&self, rules: &Bound<'_, Rules>, context: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        self.coordinator.replace(self.settings.judges(rules, context)?);
+        self.coordinator.replace(self.settings.create_judges(rules, context)?);
         Ok(())
     }
 
-    /// Returns a workflow with the progress of its run, in a form for `restore`. None if the id is
-    /// unknown.
+    /// Returns a workflow with the progress of its run, as a value that `restore` takes. None if
+    /// the id is unknown.
     fn saved<'py>(&self, py: Python<'py>, workflow: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         Ok(self.coordinator.saved(workflow).map(|saved| pythonize(py, &saved)).transpose()?)
     }
 
     /// Restores a workflow from a result of `saved`. Returns its id.
     fn restore(&self, saved: &Bound<'_, PyAny>) -> PyResult<String> {
-        self.coordinator.restore(&tree(saved, "the saved workflow")?).map_err(library_error)
+        self.coordinator.restore(&python_to_json(saved, "the saved workflow")?).map_err(library_error)
     }
 
     /// Continues a workflow at the point where its last run stopped. Returns the report of the run.

@@ -3,8 +3,8 @@
 
 use super::decision::{Decision, Message};
 use super::error::{is_message_error, message_error};
-use super::history::store_of;
-use super::message::{DirectValue, as_dict, object, text_bytes};
+use super::history::extract_history_store;
+use super::message::{DirectValue, as_dict, python_to_json_object, text_bytes};
 use super::pace::Pace;
 use super::prepared::{Prepared, Resolved, message_to_json};
 use super::rules::Rules;
@@ -17,8 +17,8 @@ use rulec_base::json::JsonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 
-/// Decides one message, given as any supported Python value. Reads the message with the GIL.
-/// Decides it without the GIL if the decision is slow; see [`Pace`].
+/// Decides one message, given as any supported Python value. Holds the GIL while it reads the
+/// message. Releases the GIL for the decision if decisions of these rules are slow; see [`Pace`].
 fn decide_one(
     py: Python<'_>,
     entry: &Entry<'_>,
@@ -38,13 +38,13 @@ fn decide_one(
     {
         return Decision::new(decision, || Message::dict(dict));
     }
-    let message = object(&message, entry.decimal_paths())?;
+    let message = python_to_json_object(&message, entry.decimal_paths())?;
     let decision = without_gil(py, || entry.decide(&message));
     Decision::of_tree(decision, message)
 }
 
-/// Converts the decision about a JSON text.
-pub fn decided_text(
+/// Converts the result of deciding the JSON text `text` to a Python object.
+pub fn convert_text_decision(
     decision: Result<rulec::Decision, JsonError>,
     text: &Bound<'_, PyAny>,
 ) -> PyResult<Decision> {
@@ -53,7 +53,7 @@ pub fn decided_text(
 }
 
 /// Adds the index of a message to the error about the message.
-pub fn error_at(py: Python<'_>, index: usize, error: PyErr) -> PyErr {
+pub fn add_message_index(py: Python<'_>, index: usize, error: PyErr) -> PyErr {
     match is_message_error(py, &error) {
         true => message_error(format!("message {index}: {}", error.value(py))),
         false => error,
@@ -79,7 +79,7 @@ impl Rules {
     ) -> PyResult<Decision> {
         let (entry, bytes) = (self.entry(entry)?, text_bytes(text)?);
         let decision = self.pace.run(py, bytes.len(), || entry.decide_line(bytes));
-        decided_text(decision, text)
+        convert_text_decision(decision, text)
     }
 
     /// Decides a sequence of messages by `entry`, as in `decide_json`. The error for an invalid
@@ -93,7 +93,7 @@ impl Rules {
     ) -> PyResult<Vec<Decision>> {
         let entry = self.entry(entry)?;
         let decide = |(index, message): (usize, PyResult<Bound<'_, PyAny>>)| {
-            decide_one(py, &entry, &self.pace, &message?).map_err(|error| error_at(py, index, error))
+            decide_one(py, &entry, &self.pace, &message?).map_err(|error| add_message_index(py, index, error))
         };
         messages.try_iter()?.enumerate().map(decide).collect()
     }
@@ -121,7 +121,7 @@ impl Rules {
         let entry = self.entry(entry)?;
         let session = entry.session();
         let session = match history {
-            Some(store) => session.with_history(store_of(&self.rules, store)?),
+            Some(store) => session.with_history(extract_history_store(&self.rules, store)?),
             None => session,
         };
         let (session, has_store) = (Mutex::new(session), history.is_some());
@@ -131,14 +131,14 @@ impl Rules {
     /// Reads the fields of a message and returns the prepared message. Several decisions can use
     /// the prepared message without reading the fields again.
     fn prepare(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<Prepared> {
-        let message = object(&as_dict(message)?, self.rules.decimal_paths())?;
+        let message = python_to_json_object(&as_dict(message)?, self.rules.decimal_paths())?;
         Ok(Prepared(without_gil(py, || Resolved::new(message, |message| self.rules.prepare(message)))))
     }
 }
 
 /// The number of texts that a thread decides before it passes the results on. Large enough that
 /// passing results costs little. Small enough that the decisions of a block fit into the CPU cache.
-const BLOCK: usize = 512;
+const TEXTS_PER_BLOCK: usize = 512;
 
 /// Decides JSON texts on `threads` threads. The calling thread converts finished blocks of
 /// decisions to Python objects.
@@ -149,8 +149,9 @@ fn decide_lines(
     lines: &[&[u8]],
     threads: usize,
 ) -> PyResult<Vec<Py<Decision>>> {
-    let blocks: Vec<&[&[u8]]> = lines.chunks(BLOCK).collect();
-    let texts_of_block = |index: usize| &texts[index * BLOCK..index * BLOCK + blocks[index].len()];
+    let blocks: Vec<&[&[u8]]> = lines.chunks(TEXTS_PER_BLOCK).collect();
+    let texts_of_block =
+        |index: usize| &texts[index * TEXTS_PER_BLOCK..index * TEXTS_PER_BLOCK + blocks[index].len()];
     let decide = |session: &mut rulec::Session, block: &[&[u8]]| -> DecidedBlock {
         block.iter().map(|line| session.decide_line(line)).collect()
     };
@@ -159,7 +160,7 @@ fn decide_lines(
         let mut session = entry.session();
         for (index, block) in blocks.iter().enumerate() {
             let decided = without_gil(py, || decide(&mut session, block));
-            converted.extend(convert_block(py, index * BLOCK, decided, texts_of_block(index))?);
+            converted.extend(convert_block(py, index * TEXTS_PER_BLOCK, decided, texts_of_block(index))?);
         }
         return Ok(converted);
     }
@@ -185,7 +186,8 @@ fn decide_lines(
         }
         drop(sender);
         while let Ok((index, decided)) = without_gil(py, receive) {
-            converted_blocks[index] = convert_block(py, index * BLOCK, decided, texts_of_block(index));
+            converted_blocks[index] =
+                convert_block(py, index * TEXTS_PER_BLOCK, decided, texts_of_block(index));
         }
     });
     for block in converted_blocks {
@@ -197,8 +199,8 @@ fn decide_lines(
 /// The results for the texts of a block, in order.
 type DecidedBlock = Vec<Result<rulec::Decision, JsonError>>;
 
-/// Converts the decisions about the texts of a block to Python objects. `start` is the index of its
-/// first message.
+/// Converts the decisions about the texts of a block to Python objects. `start` is the index of the
+/// block's first text among all texts.
 fn convert_block(
     py: Python<'_>,
     start: usize,
@@ -207,13 +209,14 @@ fn convert_block(
 ) -> PyResult<Vec<Py<Decision>>> {
     let decided =
         decided.into_iter().zip(texts).enumerate().map(|(index, (decision, text))| match decision {
-            Ok(decision) => Py::new(py, decided_text(Ok(decision), text)?),
+            Ok(decision) => Py::new(py, convert_text_decision(Ok(decision), text)?),
             Err(error) => Err(message_error(format!("message {}: {error}", start + index))),
         });
     decided.collect()
 }
 
-/// Rules with a working memory of their own, which one thread reuses for each decision.
+/// Rules, and working memory for their decisions. One thread at a time uses a session, and reuses
+/// the memory for each decision.
 #[pyclass(frozen, module = "rulec")]
 pub struct Session {
     pub session: Mutex<rulec::Session>,
@@ -241,7 +244,7 @@ impl Session {
     /// Decides a message given as JSON text. Holds the GIL during the decision.
     fn decide_json(&self, text: &Bound<'_, PyAny>) -> PyResult<Decision> {
         let mut session = self.session.lock_py_attached(text.py()).unwrap_or_else(PoisonError::into_inner);
-        decided_text(session.decide_line(text_bytes(text)?), text)
+        convert_text_decision(session.decide_line(text_bytes(text)?), text)
     }
 
     fn __repr__(&self) -> String {

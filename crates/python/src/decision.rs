@@ -16,14 +16,14 @@ use serde_json::Value as Json;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
-/// A decision. It stays valid after its rules are dropped or replaced.
+/// A decision about one message. The object stays valid after its rules are dropped or replaced.
 #[pyclass(frozen, module = "rulec")]
 pub struct Decision(Source);
 
 /// The source of a decision's attributes: the library, or a pickle.
 enum Source {
-    /// A decision of the library. For a choice also the message, from which `skipped` is computed
-    /// when it is read.
+    /// A decision of the library. For a choice also the message, from which the attribute `skipped`
+    /// is computed when a program reads it.
     Made(rulec::Decision, Option<Message>),
     /// A dict with the values of all attributes by name, which was restored from a pickle.
     Pickled(Py<PyDict>),
@@ -31,19 +31,20 @@ enum Source {
 
 /// The message of a decision. It is converted to JSON only when `skipped` is read.
 pub enum Message {
+    /// The message as JSON.
     Tree(Box<Json>),
-    /// A dict, a JSON text, or a `Prepared`. Of a dict, this is a shallow copy.
+    /// A shallow copy of a dict, a JSON text, or a `Prepared`.
     Python(Py<PyAny>),
 }
 
 impl Message {
-    /// Keeps a dict. Its caller may set and delete keys of the dict later, so this copies the dict,
-    /// but none of its values.
+    /// Stores a shallow copy of a dict, because the caller may later set or delete keys of the
+    /// dict.
     pub fn dict(dict: &Bound<'_, PyDict>) -> PyResult<Message> {
         Ok(Message::Python(dict.copy()?.into_any().unbind()))
     }
 
-    /// Keeps a text or a `Prepared`, which never change.
+    /// Stores a JSON text or a `Prepared`. Neither is copied, because they never change.
     pub fn unchanging(message: &Bound<'_, PyAny>) -> PyResult<Message> {
         Ok(Message::Python(message.clone().unbind()))
     }
@@ -62,14 +63,14 @@ impl Message {
     }
 }
 
-fn message_tree(message: &Bound<'_, PyAny>, places: &DecimalPaths) -> PyResult<Json> {
+fn message_tree(message: &Bound<'_, PyAny>, decimal_paths: &DecimalPaths) -> PyResult<Json> {
     if let Ok(prepared) = message.cast::<Prepared>() {
         return Ok(prepared.get().0.borrow_owner().clone());
     }
     if message.cast::<PyDict>().is_ok() {
-        return readable_object(message, places);
+        return readable_object(message, decimal_paths);
     }
-    let tree = json::parse_object_bytes_exact(text_bytes(message)?, places);
+    let tree = json::parse_object_bytes_exact(text_bytes(message)?, decimal_paths);
     tree.map(Json::Object).map_err(|error| message_error(error.to_string()))
 }
 
@@ -99,7 +100,7 @@ const ATTRIBUTES: [&str; 21] = [
 ];
 const TO_JSON: &str = "to_json";
 
-type Value<'py> = PyResult<Bound<'py, PyAny>>;
+type AttributeResult<'py> = PyResult<Bound<'py, PyAny>>;
 
 impl Decision {
     /// Creates the Python object for a decision. `message` returns the decided message.
@@ -117,7 +118,7 @@ impl Decision {
     }
 
     /// Returns the library's decision. Fails for a decision that was restored from a pickle.
-    pub fn made(&self) -> PyResult<&rulec::Decision> {
+    pub fn library_decision(&self) -> PyResult<&rulec::Decision> {
         match &self.0 {
             Source::Made(decision, _) => Ok(decision),
             Source::Pickled(_) => {
@@ -132,7 +133,7 @@ impl Decision {
         py: Python<'py>,
         name: &str,
         read: impl FnOnce(&'d rulec::Decision) -> T,
-    ) -> Value<'py> {
+    ) -> AttributeResult<'py> {
         self.read_any(py, name, |decision| read(decision).into_bound_py_any(py))
     }
 
@@ -140,8 +141,8 @@ impl Decision {
         &'d self,
         py: Python<'py>,
         name: &str,
-        read: impl FnOnce(&'d rulec::Decision) -> Value<'py>,
-    ) -> Value<'py> {
+        read: impl FnOnce(&'d rulec::Decision) -> AttributeResult<'py>,
+    ) -> AttributeResult<'py> {
         match &self.0 {
             Source::Made(decision, _) => read(decision),
             Source::Pickled(attributes) => {
@@ -167,103 +168,103 @@ pub fn json_text(value: &impl Serialize) -> PyResult<String> {
 #[pymethods]
 impl Decision {
     #[getter]
-    fn entry<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn entry<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "entry", |decision| decision.entry())
     }
 
     #[getter]
-    fn chosen<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn chosen<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "chosen", |decision| decision.chosen())
     }
 
     #[getter]
-    fn target<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn target<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "target", |decision| decision.target())
     }
 
     #[getter]
-    fn is_default<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn is_default<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "is_default", |decision| decision.is_default())
     }
 
     #[getter]
-    fn args<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn args<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read_any(py, "args", |decision| args_to_python(py, decision.args(), &decision.exact_args()))
     }
 
     #[getter]
-    fn metadata<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn metadata<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read_any(py, "metadata", |decision| Ok(pythonize(py, decision.metadata())?))
     }
 
     #[getter]
-    fn requires<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn requires<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "requires", |decision| {
             decision.required_permissions().iter().map(|permission| &**permission).collect::<Vec<_>>()
         })
     }
 
     #[getter]
-    fn path<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn path<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "path", |decision| decision.path())
     }
 
     #[getter]
-    fn branch<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn branch<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "branch", |decision| decision.branch())
     }
 
     #[getter]
-    fn to_user<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn to_user<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "to_user", |decision| decision.to_user())
     }
 
     /// The id of the flow whose pattern matched the message; None if no pattern matched.
     #[getter]
-    fn flow<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn flow<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "flow", |decision| decision.flow().map(|hit| hit.id))
     }
 
     /// The flow's pattern that matched the message; None if no pattern matched.
     #[getter]
-    fn pattern<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn pattern<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "pattern", |decision| decision.flow().map(|hit| hit.pattern))
     }
 
     /// The ids of the next nodes that a router selected; empty for other decisions.
     #[getter]
-    fn next<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn next<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "next", |decision| decision.next().map_or_else(Vec::new, |next| next.nodes.to_vec()))
     }
 
     #[getter]
-    fn loopback<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn loopback<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "loopback", |decision| decision.next().is_some_and(|next| next.loopback))
     }
 
     #[getter]
-    fn generation<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn generation<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "generation", |decision| decision.generation())
     }
 
     #[getter]
-    fn missing_args<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn missing_args<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "missing_args", |decision| decision.missing_args().collect::<Vec<_>>())
     }
 
     #[getter]
-    fn breaches<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn breaches<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read_any(py, "breaches", |decision| Ok(pythonize(py, decision.breaches())?))
     }
 
     #[getter]
-    fn exceeded<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn exceeded<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read_any(py, "exceeded", |decision| Ok(pythonize(py, decision.exceeded())?))
     }
 
     /// The host functions that failed, as pairs of the function's name and the exception's text.
     #[getter]
-    fn failures<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn failures<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "failures", |decision| {
             decision
                 .failures()
@@ -275,9 +276,9 @@ impl Decision {
 
     /// The conditions of a choice that were left out, because a value that they read is missing or
     /// of another type. Each is a dict, as `Rules.skipped` returns. Empty if the decision has read
-    /// earlier messages. Lists and dicts in the message are read as they are now.
+    /// earlier messages. Lists and dicts in the message are read when this attribute is read.
     #[getter]
-    fn skipped<'py>(&self, py: Python<'py>) -> Value<'py> {
+    fn skipped<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         let message = match &self.0 {
             Source::Made(_, message) => message.as_ref(),
             Source::Pickled(_) => None,
@@ -288,8 +289,9 @@ impl Decision {
         })
     }
 
-    /// Shows the garbage collector the message, which may contain this decision. A dict is then
-    /// part of the cycle, and Python clears the dict. So this class needs no `__clear__`.
+    /// Reports the message to the garbage collector, because the message may contain this decision.
+    /// A dict is part of such a cycle, and Python breaks the cycle by clearing the dict. So this
+    /// class needs no `__clear__`.
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         match &self.0 {
             Source::Made(_, Some(Message::Python(message))) => visit.call(message),
@@ -303,8 +305,8 @@ impl Decision {
         self.json(py)
     }
 
-    /// Returns the decision as a dict: what `to_json` has, and `skipped` if it is not empty.
-    fn to_dict<'py>(&self, py: Python<'py>) -> Value<'py> {
+    /// Returns the decision as a dict: the fields of `to_json`, and `skipped` if it is not empty.
+    fn to_dict<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         let dict = match &self.0 {
             Source::Made(decision, _) => pythonize(py, decision)?,
             Source::Pickled(_) => {

@@ -1,7 +1,7 @@
 //! Loading rules from JSON documents of other systems, with a report on the items of the document.
 
 use super::error::{library_error, unknown_name_error};
-use super::message::{is_tree_with_unreadable, tree};
+use super::message::{is_tree_with_unreadable, python_to_json};
 use super::shutdown::without_gil;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -93,9 +93,9 @@ pub fn load_document(
         let text = std::str::from_utf8(bytes.as_bytes()).map_err(library_error)?;
         without_gil(py, || system.import(text, options))
     } else {
-        match tree(document, "the document") {
+        match python_to_json(document, "the document") {
             Ok(value) => without_gil(py, || system.import_value(&value, options)),
-            // The import skips the item of a number such as `nan`.
+            // The import skips an item that contains a number such as `nan`.
             Err(error) if options != options.strict() && is_tree_with_unreadable(document) => {
                 let text = py.import("json")?.call_method1("dumps", (document,)).map_err(|_| error)?;
                 let text: String = text.extract()?;

@@ -91,6 +91,7 @@ pub struct TextRange {
 }
 
 impl TextRange {
+    /// Converts a span. `None` if `sources` lacks the file of the span.
     pub fn from_span(span: Span, sources: &SourceMap) -> Option<TextRange> {
         let file = sources.get(span.file)?;
         let start = visible_offset(file, span.start);
@@ -108,14 +109,14 @@ impl TextRange {
 #[derive(Debug, Serialize)]
 struct Label {
     #[serde(flatten)]
-    place: Option<TextRange>,
+    range: Option<TextRange>,
     text: String,
 }
 
 #[derive(Debug, Serialize)]
 struct Fix {
     #[serde(flatten)]
-    place: Option<TextRange>,
+    range: Option<TextRange>,
     replacement: String,
     applicability: &'static str,
 }
@@ -137,7 +138,7 @@ pub struct Diagnostic {
     #[serde(skip)]
     pub rendered: String,
     #[serde(flatten)]
-    place: Option<TextRange>,
+    range: Option<TextRange>,
     labels: Vec<Label>,
     fixes: Vec<Fix>,
 }
@@ -160,7 +161,7 @@ impl Diagnostic {
         }
         let labels = diagnostic.labels.iter();
         let fixes = diagnostic.fixes.iter().map(|fix| Fix {
-            place: TextRange::from_span(fix.span, sources),
+            range: TextRange::from_span(fix.span, sources),
             replacement: fix.replacement.clone(),
             applicability: match fix.applicability {
                 Applicability::MachineApplicable => "machine_applicable",
@@ -176,10 +177,10 @@ impl Diagnostic {
             message: diagnostic.message.to_string(),
             help: diagnostic.help.as_ref().map(ToString::to_string),
             rendered: diagnostic.render(sources),
-            place: diagnostic.span().and_then(|span| TextRange::from_span(span, sources)),
+            range: diagnostic.span().and_then(|span| TextRange::from_span(span, sources)),
             labels: labels
                 .map(|label| Label {
-                    place: TextRange::from_span(label.span, sources),
+                    range: TextRange::from_span(label.span, sources),
                     text: label.text.to_string(),
                 })
                 .collect(),
@@ -197,17 +198,17 @@ impl Diagnostic {
 impl Diagnostic {
     #[getter]
     fn file(&self) -> Option<&str> {
-        self.place.as_ref().map(|place| &*place.file)
+        self.range.as_ref().map(|range| &*range.file)
     }
 
     #[getter]
     fn line(&self) -> Option<usize> {
-        self.place.as_ref().map(|place| place.line)
+        self.range.as_ref().map(|range| range.line)
     }
 
     #[getter]
     fn column(&self) -> Option<usize> {
-        self.place.as_ref().map(|place| place.column)
+        self.range.as_ref().map(|range| range.column)
     }
 
     /// Returns the diagnostic as a dict.
@@ -220,9 +221,9 @@ impl Diagnostic {
     }
 
     pub fn __repr__(&self) -> String {
-        let place =
-            self.place.as_ref().map(|place| format!("{}:{}:{}: ", place.file, place.line, place.column));
-        format!("<Diagnostic {}{}: {}>", place.unwrap_or_default(), self.code, self.message)
+        let range =
+            self.range.as_ref().map(|range| format!("{}:{}:{}: ", range.file, range.line, range.column));
+        format!("<Diagnostic {}{}: {}>", range.unwrap_or_default(), self.code, self.message)
     }
 }
 

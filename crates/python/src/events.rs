@@ -3,7 +3,7 @@
 
 use super::error::message_error;
 use super::judge::{Judgement, Violation};
-use super::message::tree;
+use super::message::python_to_json;
 use pyo3::prelude::*;
 use pythonize::pythonize;
 use rulec_runtime::payload;
@@ -26,7 +26,8 @@ impl DecisionMade {
         id: &str,
         confidence: Option<f64>,
     ) -> PyResult<Self> {
-        let proposal = payload::Proposal::new(kind.unwrap_or_default(), tree(payload, "the payload")?).id(id);
+        let proposal =
+            payload::Proposal::new(kind.unwrap_or_default(), python_to_json(payload, "the payload")?).id(id);
         Ok(DecisionMade(match confidence {
             Some(confidence) => proposal.confidence(confidence),
             None => proposal,
@@ -102,13 +103,14 @@ impl DecisionValidated {
         Judgement((*self.0.judgement).clone())
     }
 
-    /// Always true; a `DecisionRejected` has false.
+    /// Always true, because the decision was accepted. False for a `DecisionRejected`.
     #[getter]
     fn is_valid(&self) -> bool {
         true
     }
 
-    /// Always empty; a `DecisionRejected` has the messages of the violations.
+    /// Always empty, because the decision was accepted. For a `DecisionRejected`, the messages of
+    /// the violations.
     #[getter]
     fn errors(&self) -> Vec<String> {
         Vec::new()
@@ -145,7 +147,8 @@ impl DecisionRejected {
         Ok(pythonize(py, &self.0.decision.payload)?)
     }
 
-    /// The result of the check; None if a recovery failed.
+    /// The result of the check. None if the recovery function failed, because there was then no
+    /// payload to check.
     #[getter]
     fn judgement(&self) -> Option<Judgement> {
         self.0.judgement.as_deref().cloned().map(Judgement)
@@ -168,7 +171,7 @@ impl DecisionRejected {
         self.0.fallback.as_deref()
     }
 
-    /// Always false; a `DecisionValidated` has true.
+    /// Always false, because the decision was rejected. True for a `DecisionValidated`.
     #[getter]
     fn is_valid(&self) -> bool {
         false
@@ -257,9 +260,10 @@ fn event_to_python(py: Python<'_>, event: impl Serialize) -> PyResult<Bound<'_, 
     Ok(pythonize(py, &event)?)
 }
 
-/// Converts a Python mapping to a JSON object; `None` is an empty object.
+/// Converts a Python mapping to a JSON object; `None` becomes an empty object. `name` is the name
+/// of the argument in error messages.
 pub fn fields(value: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<Map<String, Json>> {
-    match value.map(|value| tree(value, name)).transpose()? {
+    match value.map(|value| python_to_json(value, name)).transpose()? {
         None | Some(Json::Null) => Ok(Map::new()),
         Some(Json::Object(fields)) => Ok(fields),
         Some(_) => Err(message_error(format!("{name} must be a dict"))),

@@ -3,9 +3,9 @@
 
 use super::error::{library_error, unknown_name_error};
 use super::http::{HttpClient, ModelRequest, Response, call_values, http_error};
-use super::in_force::MadeOfRules;
+use super::in_force::DerivedFromRules;
 use super::live::WatchedRules;
-use super::message::object;
+use super::message::python_to_json_object;
 use super::repr::count;
 use super::rules::Rules;
 use super::shutdown::{start_future, without_gil};
@@ -18,11 +18,11 @@ use rulec_http::FlowExecutor;
 
 /// Finds the flow that a message starts: first by patterns, then by the built-in classifier.
 #[pyclass(frozen, module = "rulec")]
-pub struct Flows(MadeOfRules<FlowParts>);
+pub struct Flows(DerivedFromRules<FlowParts>);
 
-/// The parts of [`Flows`] that depend on the rules in force.
+/// The parts of [`Flows`] that depend on the active rules.
 struct FlowParts {
-    /// `None` if the rules have no flow.
+    /// The matcher that finds the flow for a text; `None` if the rules have no flow.
     matcher: Option<FlowMatcher>,
     /// The executor that runs flows by HTTP; `None` if no HTTP client was given.
     executor: Option<FlowExecutor>,
@@ -42,7 +42,7 @@ impl FlowParts {
         self.matcher.as_ref().map_or(&[], FlowMatcher::intents)
     }
 
-    /// Returns the matcher. Fails if the rules have no flow.
+    /// Returns the matcher, which finds the flow for a text. Fails if the rules have no flow.
     fn matcher(&self) -> PyResult<&FlowMatcher> {
         self.matcher.as_ref().ok_or_else(|| library_error(MatcherError::NoFlow))
     }
@@ -74,13 +74,13 @@ impl From<IntentHit> for FlowHit {
 
 #[pymethods]
 impl Flows {
-    /// Creates a finder for the flows of `rules`. It always uses the rules in force of live rules,
-    /// of a watched file or of a router. With a `client`, it also executes flows.
+    /// Creates a finder for the flows of `rules`. The finder always uses the active version of live
+    /// rules, of a watched file or of a router. With a `client`, the finder also executes flows.
     #[new]
     #[pyo3(signature = (rules, *, client = None))]
     pub fn new(rules: &Bound<'_, PyAny>, client: Option<&Bound<'_, HttpClient>>) -> PyResult<Flows> {
         let client = client.map(|client| client.get().0.clone());
-        let parts = MadeOfRules::new(rules, move |rules| FlowParts::new(rules, client.as_ref()))?;
+        let parts = DerivedFromRules::new(rules, move |rules| FlowParts::new(rules, client.as_ref()))?;
         parts.get(rules.py())?.matcher()?;
         Ok(Flows(parts))
     }
@@ -139,9 +139,9 @@ impl Flows {
         Ok(endpoint.map(|endpoint| pythonize(py, endpoint)).transpose()?)
     }
 
-    /// Executes a flow by sending the request of `endpoint`. `flow` is a hit or an id. In the
-    /// request, `{name}` is replaced by one of the `arguments`, and `#name#` by a field of the
-    /// `context`.
+    /// Executes a flow by sending the request of `endpoint`. `flow` is a `FlowHit` or the id of a
+    /// flow. In the request, `{name}` is replaced by one of the `arguments`, and `#name#` by a
+    /// field of the `context`.
     #[pyo3(signature = (flow, context = None, *, arguments = None))]
     fn execute<'py>(
         &self,
@@ -218,20 +218,20 @@ impl Question {
 
     /// Returns the prompt and the tool that a model needs to answer the question for a message.
     fn request(&self, message: &Bound<'_, PyAny>) -> PyResult<ModelRequest> {
-        Ok(ModelRequest(self.0.request(&object(message, DecimalPaths::none())?)))
+        Ok(ModelRequest(self.0.request(&python_to_json_object(message, DecimalPaths::none())?)))
     }
 
     /// Returns the fields of a message as JSON text for the model. The fields `text` and `answers`
     /// are left out, and private values are masked. None if no other fields exist.
     fn known(&self, message: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
-        Ok(self.0.known(&object(message, DecimalPaths::none())?))
+        Ok(self.0.known(&python_to_json_object(message, DecimalPaths::none())?))
     }
 }
 
 #[pymethods]
 impl Rules {
-    /// Creates a finder of flows. It finds keyword flows by patterns, and intent flows by the
-    /// built-in classifier. With a `client`, it also executes them.
+    /// Creates a finder of flows. The finder finds keyword flows by patterns, and intent flows by
+    /// the built-in classifier. With a `client`, the finder also executes flows.
     #[pyo3(signature = (*, client = None))]
     fn flows(slf: &Bound<'_, Self>, client: Option<&Bound<'_, HttpClient>>) -> PyResult<Flows> {
         Flows::new(slf.as_any(), client)
@@ -251,8 +251,8 @@ impl Rules {
 
 #[pymethods]
 impl WatchedRules {
-    /// Creates a finder of flows, which always uses the active version. With a `client`, it also
-    /// executes them.
+    /// Creates a finder of flows, which always uses the active version of the file. With a
+    /// `client`, the finder also executes flows.
     #[pyo3(signature = (*, client = None))]
     fn flows(slf: &Bound<'_, Self>, client: Option<&Bound<'_, HttpClient>>) -> PyResult<Flows> {
         Flows::new(slf.as_any(), client)

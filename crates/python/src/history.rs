@@ -2,7 +2,7 @@
 //! program implements in Python.
 
 use super::error::{exception_text, library_error};
-use super::message::tree;
+use super::message::python_to_json;
 use super::repr::count;
 use super::shutdown::with_gil;
 use pyo3::intern;
@@ -39,8 +39,8 @@ impl MemoryStore {
 }
 
 /// A store that is a Python object. Its method `with_key` returns a context manager. The context
-/// manager provides the list of a key's recorded messages, and keeps the list as it is at the end
-/// of the `with` block.
+/// manager provides the list of a key's recorded messages. At the end of the `with` block, the
+/// context manager stores the changed list.
 struct PythonStore {
     store: Py<PyAny>,
     /// The key of the hashes that replace private texts.
@@ -68,7 +68,7 @@ fn change_messages(
     hash_key: HashKey,
     work: &mut dyn FnMut(&mut Events),
 ) -> PyResult<()> {
-    let Json::Array(elements) = tree(messages, "the history")? else {
+    let Json::Array(elements) = python_to_json(messages, "the history")? else {
         return Err(library_error("the context manager of `with_key` gives a list of dicts"));
     };
     let mut events = Events::from_elements(elements, hash_key);
@@ -85,7 +85,7 @@ impl Store for PythonStore {
 
 /// Converts the store that a program passes for sessions of these rules. Fails if the rules have no
 /// `history` statement, or the object is not a store.
-pub fn store_of(rules: &rulec::Rules, store: &Bound<'_, PyAny>) -> PyResult<Arc<dyn Store>> {
+pub fn extract_history_store(rules: &rulec::Rules, store: &Bound<'_, PyAny>) -> PyResult<Arc<dyn Store>> {
     if !rules.has_history() {
         return Err(library_error(RecordError::NoHistory));
     }

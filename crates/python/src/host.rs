@@ -2,7 +2,7 @@
 //! of a host function: the result is missing, and the decision reports the failure.
 
 use super::error::{exception_text, library_error};
-use super::message::{mapping_entries, tree};
+use super::message::{mapping_entries, python_to_json};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyMapping, PyTuple};
@@ -37,7 +37,7 @@ pub fn register_functions(
 
 fn call(py: Python<'_>, function: &Py<PyAny>, args: &[Json]) -> PyResult<Json> {
     let args = args.iter().map(|arg| pythonize(py, arg)).collect::<Result<Vec<_>, _>>()?;
-    tree(&function.bind(py).call1(PyTuple::new(py, args)?)?, "the result")
+    python_to_json(&function.bind(py).call1(PyTuple::new(py, args)?)?, "the result")
 }
 
 /// Returns the number of arguments that a function takes; `None` if the number is not fixed.

@@ -3,10 +3,10 @@
 
 use super::error::{RulecError, library_error};
 use super::events::fields;
-use super::message::{mapping_entries, tree};
+use super::message::{mapping_entries, python_to_json};
 use super::names::Names;
 use super::outcome::Request;
-use super::policy::seconds;
+use super::policy::duration_from_seconds;
 use super::shutdown::{start_future, with_gil};
 use super::worker::NodeFactory;
 use pyo3::create_exception;
@@ -24,7 +24,7 @@ create_exception!(
     "A call that failed, or that the list of hosts does not allow."
 );
 
-/// The environment variable with the API key of a language model.
+/// Name of the environment variable that contains the API key of a language model.
 const KEY_VARIABLE: &str = "RULEC_MODEL_KEY";
 
 pub fn http_error(error: impl ToString) -> PyErr {
@@ -52,8 +52,8 @@ impl HttpClient {
         let hosts = AllowedHosts::new(&allow.0).map_err(http_error)?;
         let default = Limits::default();
         let limits = Limits {
-            attempt: attempt.map(seconds).transpose()?.unwrap_or(default.attempt),
-            overall: overall.map(seconds).transpose()?.unwrap_or(default.overall),
+            attempt: attempt.map(duration_from_seconds).transpose()?.unwrap_or(default.attempt),
+            overall: overall.map(duration_from_seconds).transpose()?.unwrap_or(default.overall),
             retries: retries.unwrap_or(default.retries),
             body: body.unwrap_or(default.body),
             pauses: default.pauses,
@@ -73,7 +73,7 @@ impl HttpClient {
         self.send(py, rulec_http::Request::get(url), headers, key)
     }
 
-    /// Makes a POST request with a body of JSON.
+    /// Makes a POST request with a JSON body.
     #[pyo3(signature = (url, body, *, headers = None, key = None))]
     fn post<'py>(
         &self,
@@ -83,21 +83,21 @@ impl HttpClient {
         headers: Option<&Bound<'_, PyMapping>>,
         key: Option<String>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.send(py, rulec_http::Request::post(url, &tree(body, "the body")?), headers, key)
+        self.send(py, rulec_http::Request::post(url, &python_to_json(body, "the body")?), headers, key)
     }
 
-    /// The worker for `HTTP` nodes in plans. The config of such a node has `url`, `method`,
+    /// Returns the worker for `HTTP` nodes in plans. The config of such a node has `url`, `method`,
     /// `headers` and a body.
     fn node(&self) -> NodeFactory {
         NodeFactory(Arc::new(rulec_http::node(self.0.clone())))
     }
 
-    /// The worker for workflow nodes whose config describes an HTTP endpoint to call.
+    /// Returns the worker for workflow nodes whose config describes an HTTP endpoint to call.
     fn endpoint_node(&self) -> NodeFactory {
         NodeFactory(Arc::new(rulec_http::endpoint_node(self.0.clone())))
     }
 
-    /// The worker for workflow nodes that call several endpoints at the same time.
+    /// Returns the worker for workflow nodes that call several endpoints at the same time.
     fn council_node(&self) -> NodeFactory {
         NodeFactory(Arc::new(rulec_http::council_node(self.0.clone())))
     }
@@ -165,7 +165,7 @@ impl Response {
     }
 }
 
-/// A handler that calls an endpoint.
+/// A handler for a `Router` that calls an HTTP endpoint; see `http_handler`.
 #[pyclass(frozen, module = "rulec")]
 pub struct HttpHandler(Arc<dyn Fn(rulec_runtime::route::Request) -> HandlerReply + Send + Sync>);
 
@@ -174,7 +174,7 @@ pub struct HttpHandler(Arc<dyn Fn(rulec_runtime::route::Request) -> HandlerReply
 /// route, and `#name#` by a field of the message's `ctx`.
 #[pyfunction]
 pub fn http_handler(client: &Bound<'_, HttpClient>, endpoint: &Bound<'_, PyAny>) -> PyResult<HttpHandler> {
-    let template = Template::parse(&tree(endpoint, "the endpoint")?).map_err(http_error)?;
+    let template = Template::parse(&python_to_json(endpoint, "the endpoint")?).map_err(http_error)?;
     let handler = rulec_http::handler(client.get().0.clone(), template).map_err(http_error)?;
     Ok(HttpHandler(Arc::new(handler)))
 }
@@ -196,7 +196,7 @@ pub struct ChatModel(pub rulec_http::ChatModel, String);
 
 #[pymethods]
 impl ChatModel {
-    /// Creates a model from a base URL such as `https://api.example.com/v1` and its name. By
+    /// Creates a client of the model `model` at a base URL such as `https://api.example.com/v1`. By
     /// default, the key is the value of the environment variable `RULEC_MODEL_KEY`, and only the
     /// host of the base URL is called.
     #[new]
@@ -229,7 +229,7 @@ impl ChatModel {
         Ok(ChatModel(chat_model, format!("<ChatModel {model} at {base}>")))
     }
 
-    /// The worker for `LLM` nodes in plans.
+    /// Returns the worker for `LLM` nodes in plans.
     fn node(&self) -> NodeFactory {
         NodeFactory(Arc::new(rulec_http::llm_node(self.0.clone())))
     }
@@ -296,7 +296,7 @@ impl ModelRequest {
     /// text. Returns the chosen id and the reason. None if the model called no tool.
     fn picked(&self, answer: &Bound<'_, PyAny>) -> PyResult<Option<(String, Option<String>)>> {
         let tool = &self.0.tool;
-        let answer = match tree(answer, "the answer")? {
+        let answer = match python_to_json(answer, "the answer")? {
             Json::String(text) if tool.ids().contains(&text) => return Ok(Some((text, None))),
             Json::String(text) => match serde_json::from_str(&text) {
                 Ok(arguments) => arguments,

@@ -1,4 +1,5 @@
-//! The rules in force, for Python objects that follow live rules, a watched file or a router.
+//! The active rules, for Python objects that always use the current version of live rules, of a
+//! watched file or of a router.
 
 use super::error::compile_error;
 use super::live::{LiveRules, WatchedRules};
@@ -10,10 +11,11 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Rules that other rules may replace. `current` returns those in force.
+/// Rules that may be replaced while they are used: live rules, a watched file, or the rules of a
+/// router. `current` returns the active version.
 #[pyclass(frozen, module = "rulec")]
 pub struct RulesInForce {
-    /// Returns the live rules in force; `None` for rules that nothing replaces.
+    /// Function that returns the active rules; `None` for `Rules`, which never change.
     live: Option<Box<dyn Fn() -> rulec::LiveRules + Send + Sync>>,
     /// The rules that `current` has returned last, with their generation (version number).
     last: Mutex<(u64, Py<Rules>)>,
@@ -33,7 +35,8 @@ fn replace<T>(py: Python<'_>, mutex: &Mutex<T>, value: T) {
 
 /// Compiles the pending edits of live rules, and returns the rules with their generation.
 fn merged(py: Python<'_>, live: &rulec::LiveRules) -> PyResult<(u64, Py<Rules>)> {
-    // Read first: if an edit follows, the rules are newer, and the next call merges again.
+    // The generation is read first. If an edit follows, the compiled rules are newer than this
+    // number, and the next call compiles again.
     let generation = live.generation();
     let rules = without_gil(py, || live.merge().map(|()| live.rules()));
     let rules = rules.map_err(|error| compile_error(py, &error))?;
@@ -42,7 +45,8 @@ fn merged(py: Python<'_>, live: &rulec::LiveRules) -> PyResult<(u64, Py<Rules>)>
 
 #[pymethods]
 impl RulesInForce {
-    /// Follows `Rules`, `LiveRules`, `WatchedRules` or a `Router`.
+    /// Creates an object that returns the active version of `rules`. This argument is a `Rules`,
+    /// `LiveRules`, `WatchedRules` or `Router`.
     #[new]
     pub fn new(rules: &Bound<'_, PyAny>) -> PyResult<RulesInForce> {
         let py = rules.py();
@@ -68,9 +72,9 @@ impl RulesInForce {
         Ok(RulesInForce { live: Some(live), last })
     }
 
-    /// Returns the rules in force, with all edits. This is the same object until the rules change.
+    /// Returns the active rules, with all edits. Returns the same object until the rules change.
     pub fn current(&self, py: Python<'_>) -> PyResult<Py<Rules>> {
-        // Dropping live rules may call finalizers in Python, so this happens without the lock.
+        // Dropping live rules may call finalizers in Python, so they are dropped without the lock.
         let Some(live) = self.live.as_ref().map(|live| live()) else {
             return Ok(lock(py, &self.last).1.clone_ref(py));
         };
@@ -90,27 +94,31 @@ impl RulesInForce {
 
 type Make<T> = dyn Fn(&rulec::Rules) -> PyResult<T> + Send + Sync;
 
-/// A value that is made from the rules in force, and made again when they have changed.
-pub struct MadeOfRules<T> {
+/// A value that is computed from the active rules, and computed again after the rules have changed.
+pub struct DerivedFromRules<T> {
     rules: RulesInForce,
     make: Box<Make<T>>,
-    /// The value that was made last, with its rules.
+    /// The value that was computed last, with the rules from which it was computed.
     last: Mutex<(Py<Rules>, Arc<T>)>,
 }
 
-impl<T: Send + Sync> MadeOfRules<T> {
-    /// Makes the value for the first time, by `make`.
+impl<T: Send + Sync> DerivedFromRules<T> {
+    /// Computes the value for the first time. `make` computes the value from rules.
     pub fn new(
         rules: &Bound<'_, PyAny>,
         make: impl Fn(&rulec::Rules) -> PyResult<T> + Send + Sync + 'static,
-    ) -> PyResult<MadeOfRules<T>> {
+    ) -> PyResult<DerivedFromRules<T>> {
         let (py, in_force) = (rules.py(), RulesInForce::new(rules)?);
         let current = in_force.current(py)?;
         let made = without_gil(py, || make(&current.get().rules))?;
-        Ok(MadeOfRules { rules: in_force, make: Box::new(make), last: Mutex::new((current, Arc::new(made))) })
+        Ok(DerivedFromRules {
+            rules: in_force,
+            make: Box::new(make),
+            last: Mutex::new((current, Arc::new(made))),
+        })
     }
 
-    /// Returns the value for the rules in force.
+    /// Returns the value for the active rules.
     pub fn get(&self, py: Python<'_>) -> PyResult<Arc<T>> {
         let current = self.rules.current(py)?;
         let known = {

@@ -3,7 +3,7 @@
 
 use super::decision::json_text;
 use super::error::message_error;
-use super::message::tree;
+use super::message::python_to_json;
 use super::shutdown::without_gil;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -28,14 +28,14 @@ impl Judge {
             let judgement = without_gil(py, || self.0.judge_text(text));
             return judgement.map(Judgement).map_err(|error| message_error(error.to_string()));
         }
-        let payload = tree(payload, "the payload")?;
+        let payload = python_to_json(payload, "the payload")?;
         Ok(Judgement(without_gil(py, || self.0.judge(&payload))))
     }
 
     /// Explains each violated rule, with the values that its condition read. Errors come first,
     /// then warnings.
     fn why<'py>(&self, py: Python<'py>, payload: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let payload = tree(payload, "the payload")?;
+        let payload = python_to_json(payload, "the payload")?;
         Ok(pythonize(py, &without_gil(py, || self.0.why(&payload)))?)
     }
 
@@ -63,7 +63,7 @@ impl JudgeByField {
             let judgement = without_gil(py, || self.0.judge_text(text));
             return judgement.map(Judgement).map_err(|error| message_error(error.to_string()));
         }
-        let payload = tree(payload, "the payload")?;
+        let payload = python_to_json(payload, "the payload")?;
         Ok(Judgement(without_gil(py, || self.0.judge(&payload))))
     }
 }
@@ -95,7 +95,7 @@ impl Violation {
     }
 }
 
-fn all(violations: &[payload::Violation]) -> Vec<Violation> {
+fn convert_violations(violations: &[payload::Violation]) -> Vec<Violation> {
     violations.iter().map(Violation::new).collect()
 }
 
@@ -128,17 +128,17 @@ impl Judgement {
 
     #[getter]
     fn violations(&self) -> Vec<Violation> {
-        all(self.0.violations())
+        convert_violations(self.0.violations())
     }
 
     #[getter]
     fn remaining(&self) -> Vec<Violation> {
-        all(self.0.remaining())
+        convert_violations(self.0.remaining())
     }
 
     #[getter]
     fn warnings(&self) -> Vec<Violation> {
-        all(self.0.warnings())
+        convert_violations(self.0.warnings())
     }
 
     /// The applied corrections, as pairs of the correction's kind (`default`, `clamp` or `remove`)
@@ -157,7 +157,7 @@ impl Judgement {
         self.0.unchecked().iter().map(to_tuple).collect()
     }
 
-    /// The corrected payload; None if the payload was rejected.
+    /// The corrected payload. None if the payload was rejected or needed no correction.
     #[getter]
     fn corrected<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         Ok(self.0.corrected().map(|corrected| pythonize(py, corrected)).transpose()?)

@@ -5,6 +5,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `message` | conversion of Python values to messages |
+//! | `prepared` | messages whose fields are read once for several decisions |
 //! | `names` | arguments that are lists of names |
 //! | `pace` | whether a decision releases the interpreter lock |
 //! | `shutdown` | work without the GIL, and interpreter shutdown |
@@ -21,7 +22,7 @@
 //! | `flows` | flows, and choices by a language model |
 //! | `http` | HTTP calls and language models |
 //! | `repr` | parts of the texts that `repr` shows |
-//! | `in_force` | the rules in force, for objects that follow rules which change |
+//! | `in_force` | the active rules, for objects that use rules which change |
 //! | `runner` | flows that are found and executed in one call |
 //! | `router` | async handlers |
 //! | `switching` | how a router takes other rules while it serves |

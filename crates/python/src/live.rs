@@ -1,7 +1,7 @@
 //! Python classes for rules that change while other threads decide with them. The program edits the
 //! rules, or the rules are reloaded from watched files.
 
-use super::decide::{decided_text, error_at};
+use super::decide::{add_message_index, convert_text_decision};
 use super::decision::{Decision, Explanation};
 use super::error::{compile_error, library_error, unknown_name_error};
 use super::host::register_functions;
@@ -74,7 +74,7 @@ pub fn edit_error(py: Python<'_>, error: &EditError) -> PyErr {
 pub struct Edit(pub rulec::Edit, String);
 
 impl Edit {
-    /// `call` is the name of the method that made the edit, with its first argument.
+    /// `call` is the Python method that creates the edit, and its first argument, for `repr`.
     fn new(edit: rulec::Edit, call: (&str, &str), table: Option<&str>, file: Option<&str>) -> Edit {
         let (method, argument) = call;
         let mut shown = format!("Edit.{method}({argument:?}");
@@ -209,10 +209,10 @@ impl LiveRules {
         let bytes = text_bytes(text)?;
         let decision =
             self.with_entry(entry, |entry| without_gil(py, || self.rules.decide_line_in(entry, bytes)))?;
-        decided_text(decision, text)
+        convert_text_decision(decision, text)
     }
 
-    /// Decides a sequence of messages, each by the rules in force at that time. The error for an
+    /// Decides a sequence of messages, each by the rules that are then active. The error for an
     /// invalid message contains the index of the message.
     #[pyo3(signature = (messages, *, entry = None))]
     fn decide_many(
@@ -222,7 +222,7 @@ impl LiveRules {
         entry: Option<&str>,
     ) -> PyResult<Vec<Decision>> {
         let decide = |(index, message): (usize, PyResult<Bound<'_, PyAny>>)| {
-            self.decide(py, &message?, entry).map_err(|error| error_at(py, index, error))
+            self.decide(py, &message?, entry).map_err(|error| add_message_index(py, index, error))
         };
         messages.try_iter()?.enumerate().map(decide).collect()
     }
@@ -238,7 +238,7 @@ impl LiveRules {
         self.with_entry(entry, |entry| without_gil(py, || self.rules.matched_in(entry, &message)))
     }
 
-    /// Explains a decision of the current rules. Pending edits are compiled first.
+    /// Explains how the current rules decide a message. Pending edits are compiled first.
     #[pyo3(signature = (message, *, entry = None, show_private = false))]
     pub fn explain(
         &self,
@@ -384,7 +384,7 @@ impl WatchStatus {
     }
 }
 
-/// Waits for the future of a status, as the awaitable of `changed`.
+/// Converts the future of a new status to the awaitable that `changed` returns.
 pub fn await_status<'py>(
     py: Python<'py>,
     status: impl Future<Output = Option<Status>> + Send + 'static,
@@ -409,8 +409,8 @@ pub struct WatchedRules {
 
 #[pymethods]
 impl WatchedRules {
-    /// Loads the file and watches it. `functions` maps names to Python functions that the rules may
-    /// call. `log` is a `DecisionLog`, the path of a log file, or a function that receives each
+    /// Loads and watches the file `path`. `functions` maps names to Python functions that the rules
+    /// may call. `log` is a `DecisionLog`, the path of a log file, or a function that receives each
     /// line.
     #[new]
     #[pyo3(signature = (path, *, functions = None, log = None))]
@@ -430,8 +430,8 @@ impl WatchedRules {
         Ok(WatchedRules { rules, warned: AtomicBool::new(false), functions })
     }
 
-    /// Decides a message by the active version of the file. Counts the decision, and writes it to
-    /// the log. `entry` names the table, choice or router that decides.
+    /// Decides a message by the active version of the file. Counts and logs the decision. `entry`
+    /// names the table, choice or router that decides.
     #[pyo3(signature = (message, *, entry = None))]
     fn decide(&self, py: Python<'_>, message: &Bound<'_, PyAny>, entry: Option<&str>) -> PyResult<Decision> {
         let rules = self.rules.rules();
@@ -447,7 +447,7 @@ impl WatchedRules {
         Decision::of_tree(decision, message)
     }
 
-    /// Explains a decision of the active version. The decision is neither counted nor logged.
+    /// Explains how the active version decides a message. Neither counts nor logs the decision.
     #[pyo3(signature = (message, *, entry = None, show_private = false))]
     fn explain(
         &self,
@@ -471,8 +471,8 @@ impl WatchedRules {
         WatchStatus(self.rules.status())
     }
 
-    /// Waits until a version of the file becomes active or is refused after this call, or after the
-    /// status `since`. Each call waits on its own.
+    /// Waits until the status differs from `since` (default: the current status), because a version
+    /// of the file became active or was refused. Several calls may wait at the same time.
     #[pyo3(signature = (*, since = None))]
     fn changed<'py>(
         &self,

@@ -92,7 +92,7 @@ fn stats_to_python<'py>(py: Python<'py>, stats: &route::LogStats) -> PyResult<Bo
 
 /// Converts the Python argument `log` to a decision log. The argument is a `DecisionLog`, or the
 /// target of a new log. `analysis` selects whether the lines of a new log contain the analysis of
-/// the text.
+/// each message's text.
 pub fn decision_log(log: &Bound<'_, PyAny>, analysis: bool) -> PyResult<route::DecisionLog> {
     match log.cast::<DecisionLog>() {
         Ok(log) => Ok(log.get().0.clone()),

@@ -15,7 +15,7 @@ use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Number, Value as Json};
 use std::fmt::Display;
 
-/// A Python dict, list or scalar that the engine reads directly. It is not converted to JSON first.
+/// A Python dict, list or scalar that the engine reads directly, without a conversion to JSON.
 pub struct DirectValue<'a, 'py> {
     value: &'a Bound<'py, PyAny>,
     depth: usize,
@@ -41,7 +41,7 @@ impl Serialize for DirectValue<'_, '_> {
             return serializer.serialize_str(text.to_str().map_err(|_| not_direct_error())?);
         }
         if let Ok(dict) = value.cast::<PyDict>() {
-            let depth = self.enter()?;
+            let depth = self.inner_depth()?;
             let mut map = serializer.serialize_map(None)?;
             for (key, value) in dict {
                 let key = key.cast::<PyString>().map_err(|_| not_direct_error())?;
@@ -73,7 +73,7 @@ impl Serialize for DirectValue<'_, '_> {
             return serializer.serialize_unit();
         }
         if let Ok(list) = value.cast::<PyList>() {
-            let depth = self.enter()?;
+            let depth = self.inner_depth()?;
             let mut seq = serializer.serialize_seq(Some(list.len()))?;
             for value in list {
                 seq.serialize_element(&DirectValue { value: &value, depth })?;
@@ -81,7 +81,7 @@ impl Serialize for DirectValue<'_, '_> {
             return seq.end();
         }
         if let Ok(tuple) = value.cast::<PyTuple>() {
-            let depth = self.enter()?;
+            let depth = self.inner_depth()?;
             let mut seq = serializer.serialize_seq(Some(tuple.len()))?;
             for value in tuple {
                 seq.serialize_element(&DirectValue { value: &value, depth })?;
@@ -94,13 +94,13 @@ impl Serialize for DirectValue<'_, '_> {
 
 impl DirectValue<'_, '_> {
     /// Returns the nesting depth inside this list or dict. Fails if the depth exceeds the limit.
-    fn enter<E: Error>(&self) -> Result<usize, E> {
+    fn inner_depth<E: Error>(&self) -> Result<usize, E> {
         if self.depth >= MAX_DEPTH { Err(not_direct_error()) } else { Ok(self.depth + 1) }
     }
 }
 
-/// Converts a pydantic model to a dict, like `dump_model`. Returns a dict at once: searching it for
-/// a model's method would cost time for every message.
+/// Converts a pydantic model to a dict, like `dump_model`. Returns a dict unchanged, without a
+/// search for the method of a model, because that search would cost time for every message.
 pub fn as_dict<'py>(message: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     if message.cast::<PyDict>().is_ok() { Ok(message.clone()) } else { dump_model(message) }
 }
@@ -134,29 +134,32 @@ pub fn text_bytes<'a>(text: &'a Bound<'_, PyAny>) -> PyResult<&'a [u8]> {
 }
 
 /// Converts a Python value to JSON. `value_name` is the name of the value in error messages.
-pub fn tree(value: &Bound<'_, PyAny>, value_name: &str) -> PyResult<Json> {
-    let places = DecimalPaths::none();
-    TreeConverter { what: value_name, path: Vec::new(), places, accepts: Accepts::Json }.value(value)
+pub fn python_to_json(value: &Bound<'_, PyAny>, value_name: &str) -> PyResult<Json> {
+    let decimal_paths = DecimalPaths::none();
+    TreeConverter { value_name, path: Vec::new(), decimal_paths, accepts: Accepts::Json }.value(value)
 }
 
-/// True if numbers such as `nan` and texts with half a surrogate pair are all that prevents a
-/// conversion of the value to JSON.
+/// True if the value could be converted to JSON after null has replaced numbers such as `nan`, and
+/// texts with half a surrogate pair.
 pub fn is_tree_with_unreadable(value: &Bound<'_, PyAny>) -> bool {
-    let places = DecimalPaths::none();
-    TreeConverter { what: "", path: Vec::new(), places, accepts: Accepts::Unreadable }.value(value).is_ok()
+    let decimal_paths = DecimalPaths::none();
+    TreeConverter { value_name: "", path: Vec::new(), decimal_paths, accepts: Accepts::Unreadable }
+        .value(value)
+        .is_ok()
 }
 
-/// Converts a message that was decided already. The program may have changed the lists and dicts in
-/// it since then, so null replaces each value that JSON lacks.
-pub fn readable_object(value: &Bound<'_, PyAny>, places: &DecimalPaths) -> PyResult<Json> {
-    TreeConverter { what: "the message", path: Vec::new(), places, accepts: Accepts::Any }.value(value)
+/// Converts a message that was decided already. The program may have changed the message's lists
+/// and dicts since the decision, so null replaces each value that JSON cannot represent.
+pub fn readable_object(value: &Bound<'_, PyAny>, decimal_paths: &DecimalPaths) -> PyResult<Json> {
+    TreeConverter { value_name: "the message", path: Vec::new(), decimal_paths, accepts: Accepts::Any }
+        .value(value)
 }
 
-/// Converts a message to JSON. Fails if the message is not an object. At the paths `places`, a
-/// `decimal.Decimal` keeps all its digits. Elsewhere it becomes the nearest float.
-pub fn object(value: &Bound<'_, PyAny>, places: &DecimalPaths) -> PyResult<Json> {
+/// Converts a message to JSON. Fails if the message is not an object. A `decimal.Decimal` at one of
+/// `decimal_paths` keeps all its digits. At other paths, it becomes the nearest float.
+pub fn python_to_json_object(value: &Bound<'_, PyAny>, decimal_paths: &DecimalPaths) -> PyResult<Json> {
     let mut converter =
-        TreeConverter { what: "the message", path: Vec::new(), places, accepts: Accepts::Json };
+        TreeConverter { value_name: "the message", path: Vec::new(), decimal_paths, accepts: Accepts::Json };
     match converter.value(value)? {
         Json::Object(map) => Ok(Json::Object(map)),
         _ => {
@@ -167,34 +170,38 @@ pub fn object(value: &Bound<'_, PyAny>, places: &DecimalPaths) -> PyResult<Json>
     }
 }
 
-/// Converts the arguments of a handler to a Python dict. Numbers at the paths `places` become
+/// Converts the arguments of a handler to a Python dict. Numbers at `decimal_paths` become
 /// `decimal.Decimal`.
 pub fn args_to_python<'py>(
     py: Python<'py>,
     args: &Map<String, Json>,
-    places: &DecimalPaths,
+    decimal_paths: &DecimalPaths,
 ) -> PyResult<Bound<'py, PyAny>> {
-    if places.is_empty() {
+    if decimal_paths.is_empty() {
         return Ok(pythonize(py, args)?);
     }
     let dict = PyDict::new(py);
     for (name, value) in args {
-        let places = places.field(name).unwrap_or(DecimalPaths::none());
-        dict.set_item(name, exact_to_python(py, value, places)?)?;
+        let decimal_paths = decimal_paths.field(name).unwrap_or(DecimalPaths::none());
+        dict.set_item(name, exact_to_python(py, value, decimal_paths)?)?;
     }
     Ok(dict.into_any())
 }
 
-fn exact_to_python<'py>(py: Python<'py>, value: &Json, places: &DecimalPaths) -> PyResult<Bound<'py, PyAny>> {
+fn exact_to_python<'py>(
+    py: Python<'py>,
+    value: &Json,
+    decimal_paths: &DecimalPaths,
+) -> PyResult<Bound<'py, PyAny>> {
     let decimal = match value {
-        Json::Object(fields) => return args_to_python(py, fields, places),
-        Json::Array(items) if !places.is_empty() => {
-            let places = places.elements().unwrap_or(DecimalPaths::none());
-            let items = items.iter().map(|item| exact_to_python(py, item, places));
+        Json::Object(fields) => return args_to_python(py, fields, decimal_paths),
+        Json::Array(items) if !decimal_paths.is_empty() => {
+            let decimal_paths = decimal_paths.elements().unwrap_or(DecimalPaths::none());
+            let items = items.iter().map(|item| exact_to_python(py, item, decimal_paths));
             return Ok(PyList::new(py, items.collect::<PyResult<Vec<_>>>()?)?.into_any());
         }
-        Json::Number(number) if places.has_number() => Decimal::parse(&number.to_string()),
-        Json::String(text) if places.has_number() => Decimal::parse(text),
+        Json::Number(number) if decimal_paths.has_number() => Decimal::parse(&number.to_string()),
+        Json::String(text) if decimal_paths.has_number() => Decimal::parse(text),
         _ => None,
     };
     match decimal {
@@ -222,22 +229,22 @@ fn type_name(value: &Bound<'_, PyAny>) -> String {
 
 /// Converts Python values to JSON. Tracks the path of the current value, for error messages.
 struct TreeConverter<'w> {
-    what: &'w str,
+    value_name: &'w str,
     path: Vec<String>,
     /// The paths, at or inside the current value, at which rules read decimals. Numbers at these
     /// paths keep all their digits.
-    places: &'w DecimalPaths,
+    decimal_paths: &'w DecimalPaths,
     accepts: Accepts,
 }
 
-/// The values that null replaces. Any other value that JSON lacks is an error.
+/// Which values that JSON lacks are converted to null. Any other such value is an error.
 #[derive(Clone, Copy, PartialEq)]
 enum Accepts {
-    /// No value.
+    /// None is converted to null: every value that JSON lacks is an error.
     Json,
-    /// Numbers such as `nan`, and texts with half a surrogate pair.
+    /// Numbers such as `nan`, and texts with half a surrogate pair, are converted to null.
     Unreadable,
-    /// All values that JSON lacks.
+    /// All values that JSON lacks are converted to null.
     Any,
 }
 
@@ -322,10 +329,10 @@ impl TreeConverter<'_> {
                 );
             };
             self.path.push(format!(".{key}"));
-            let places = self.places;
-            self.places = places.field(&key).unwrap_or(DecimalPaths::none());
+            let decimal_paths = self.decimal_paths;
+            self.decimal_paths = decimal_paths.field(&key).unwrap_or(DecimalPaths::none());
             map.insert(key, self.value(&value)?);
-            self.places = places;
+            self.decimal_paths = decimal_paths;
             self.path.pop();
         }
         Ok(Json::Object(map))
@@ -333,14 +340,14 @@ impl TreeConverter<'_> {
 
     fn list(&mut self, items: &Bound<'_, PyAny>) -> PyResult<Json> {
         let mut list = Vec::new();
-        let places = self.places;
-        self.places = places.elements().unwrap_or(DecimalPaths::none());
+        let decimal_paths = self.decimal_paths;
+        self.decimal_paths = decimal_paths.elements().unwrap_or(DecimalPaths::none());
         for (index, item) in items.try_iter()?.enumerate() {
             self.path.push(format!("[{index}]"));
             list.push(self.value(&item?)?);
             self.path.pop();
         }
-        self.places = places;
+        self.decimal_paths = decimal_paths;
         Ok(Json::Array(list))
     }
 
@@ -371,7 +378,7 @@ impl TreeConverter<'_> {
             }
             Some(Conversion::Date) => self.value(&value.call_method0(intern!(py, "isoformat"))?),
             Some(Conversion::Text) => self.value(value.str()?.as_any()),
-            Some(Conversion::Decimal) if self.places.has_number() => self.value(value.str()?.as_any()),
+            Some(Conversion::Decimal) if self.decimal_paths.has_number() => self.value(value.str()?.as_any()),
             Some(Conversion::Number | Conversion::Decimal) => {
                 self.value(&value.call_method0(intern!(py, "__float__"))?)
             }
@@ -389,7 +396,7 @@ impl TreeConverter<'_> {
     fn error_at_path(&self, problem: impl Display) -> PyErr {
         let path = self.path.concat();
         let location = if path.is_empty() {
-            self.what.to_owned()
+            self.value_name.to_owned()
         } else {
             format!("`{}`", path.trim_start_matches('.'))
         };

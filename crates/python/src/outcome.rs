@@ -1,7 +1,7 @@
 //! Python classes for the values that a router passes to handlers and hooks, and for its results.
 
 use super::decision::json_text;
-use super::message::{args_to_python, tree};
+use super::message::{args_to_python, python_to_json};
 use pyo3::prelude::*;
 use pythonize::pythonize;
 use rulec_runtime::route::{self, HandlerOutcome};
@@ -88,7 +88,8 @@ impl Outcome {
         let mut outcome = self.outcome.clone();
         if let Some(reply) = &self.reply {
             let reply = reply.bind(py);
-            let json = tree(reply, "the reply").or_else(|_| reply.repr().map(|text| text.to_string().into()));
+            let json = python_to_json(reply, "the reply")
+                .or_else(|_| reply.repr().map(|text| text.to_string().into()));
             outcome.result = HandlerOutcome::Handled(json?);
         }
         Ok(outcome)

@@ -1,5 +1,5 @@
 //! Selects whether a decision releases the GIL. If two threads release the GIL for each short
-//! decision, they are slower than one thread. So only long decisions release it.
+//! decision, they are slower than one thread. So only long decisions release the GIL.
 
 use super::shutdown::without_gil;
 use pyo3::prelude::*;
@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// The minimum size of a text, in bytes, for which a decision releases the GIL.
-const LONG_TEXT: usize = 4096;
+const LONG_TEXT_BYTES: usize = 4096;
 /// If one decision takes longer than this, later decisions of the same rules release the GIL. The
 /// value is far below 5 ms, after which Python itself passes the GIL to another thread.
 const LONG_DECISION: Duration = Duration::from_micros(200);
-/// Number of decisions of which one is timed.
-const TIMED: u32 = 64;
+/// One of this number of decisions is timed.
+const DECISIONS_PER_TIMING: u32 = 64;
 
 /// Measures how long the decisions of a rule set take. `is_slow` is true if one took longer than
 /// [`LONG_DECISION`], so that later decisions release the GIL.
@@ -26,10 +26,10 @@ impl Pace {
     /// Runs a decision, with or without the GIL. `bytes` is the size of the message, or 0 if it is
     /// unknown.
     pub fn run<T: Send>(&self, py: Python<'_>, bytes: usize, decide: impl FnOnce() -> T + Send) -> T {
-        if bytes >= LONG_TEXT || self.is_slow.load(Ordering::Relaxed) {
+        if bytes >= LONG_TEXT_BYTES || self.is_slow.load(Ordering::Relaxed) {
             return without_gil(py, decide);
         }
-        if !self.decisions.fetch_add(1, Ordering::Relaxed).is_multiple_of(TIMED) {
+        if !self.decisions.fetch_add(1, Ordering::Relaxed).is_multiple_of(DECISIONS_PER_TIMING) {
             return decide();
         }
         let start = Instant::now();

@@ -7,7 +7,7 @@ use rulec_runtime::route;
 use std::time::Duration;
 
 /// Converts a number of seconds to a duration.
-pub fn seconds(seconds: f64) -> PyResult<Duration> {
+pub fn duration_from_seconds(seconds: f64) -> PyResult<Duration> {
     let to_error = |_| RouterError::new_err(format!("{seconds} is no number of seconds; give 0 or more"));
     Duration::try_from_secs_f64(seconds).map_err(to_error)
 }
@@ -16,8 +16,9 @@ pub fn seconds(seconds: f64) -> PyResult<Duration> {
 #[pyclass(frozen, module = "rulec")]
 pub struct Policy(pub route::Policy, String);
 
-/// Returns the call that makes a policy, with the arguments that are given.
-fn shown(arguments: [(&str, Option<String>); 5]) -> String {
+/// Returns the Python call that would create a policy, for `repr`. Arguments without a value are
+/// left out.
+fn constructor_text(arguments: [(&str, Option<String>); 5]) -> String {
     let given = arguments.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", value?)));
     format!("Policy({})", given.collect::<Vec<_>>().join(", "))
 }
@@ -34,7 +35,7 @@ impl Policy {
         fallbacks: Option<Names>,
     ) -> PyResult<Policy> {
         let fallbacks = fallbacks.map(|names| names.0);
-        let shown = shown([
+        let shown = constructor_text([
             ("time_limit", time_limit.map(|limit| limit.to_string())),
             ("chain_limit", chain_limit.map(|limit| limit.to_string())),
             ("retries", retries.map(|retries| format!("{retries:?}"))),
@@ -43,16 +44,16 @@ impl Policy {
         ]);
         let mut policy = route::Policy::new();
         if let Some(limit) = time_limit {
-            policy = policy.time_limit(seconds(limit)?);
+            policy = policy.time_limit(duration_from_seconds(limit)?);
         }
         if let Some(limit) = chain_limit {
-            policy = policy.chain_limit(seconds(limit)?);
+            policy = policy.chain_limit(duration_from_seconds(limit)?);
         }
         if let Some((times, first_pause)) = retries {
-            policy = policy.retries(times, seconds(first_pause)?);
+            policy = policy.retries(times, duration_from_seconds(first_pause)?);
         }
         if let Some((failures, open_for)) = circuit {
-            policy = policy.circuit(failures, seconds(open_for)?);
+            policy = policy.circuit(failures, duration_from_seconds(open_for)?);
         }
         let policy = fallbacks.into_iter().flatten().fold(policy, route::Policy::fallback);
         Ok(Policy(policy, shown))

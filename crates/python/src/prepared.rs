@@ -1,6 +1,6 @@
 //! Prepared messages: their fields were read once for a rule set, and can be decided several times.
 
-use super::message::{as_dict, object};
+use super::message::{as_dict, python_to_json_object};
 use pyo3::prelude::*;
 use pythonize::pythonize;
 use rulec::PreparedMessage;
@@ -9,11 +9,11 @@ use self_cell::self_cell;
 use serde_json::Value as Json;
 
 /// Converts a message to JSON. The message may be a prepared message or any other Python value.
-/// Numbers at the paths `places` keep all their digits.
-pub fn message_to_json(message: &Bound<'_, PyAny>, places: &DecimalPaths) -> PyResult<Json> {
+/// Numbers at `decimal_paths` keep all their digits.
+pub fn message_to_json(message: &Bound<'_, PyAny>, decimal_paths: &DecimalPaths) -> PyResult<Json> {
     match message.cast::<Prepared>() {
         Ok(prepared) => Ok(prepared.get().0.borrow_owner().clone()),
-        Err(_) => object(&as_dict(message)?, places),
+        Err(_) => python_to_json_object(&as_dict(message)?, decimal_paths),
     }
 }
 

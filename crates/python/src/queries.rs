@@ -42,7 +42,7 @@ impl Finding {
 #[pyclass(frozen, module = "rulec")]
 pub struct TestResult {
     outcome: TestOutcome,
-    place: Option<TextRange>,
+    range: Option<TextRange>,
 }
 
 #[pymethods]
@@ -77,13 +77,13 @@ impl TestResult {
 
     #[getter]
     fn file(&self) -> Option<&str> {
-        self.place.as_ref().map(|place| &*place.file)
+        self.range.as_ref().map(|range| &*range.file)
     }
 
     /// The line of the test's name, from 1; None if the text of the rules is not available.
     #[getter]
     fn line(&self) -> Option<usize> {
-        self.place.as_ref().map(|place| place.line)
+        self.range.as_ref().map(|range| range.line)
     }
 
     fn __repr__(&self) -> String {
@@ -133,7 +133,7 @@ impl Rules {
     fn run_tests(&self, py: Python<'_>, show_private: bool) -> Vec<TestResult> {
         let outcomes = without_gil(py, || run_tests_with(&self.rules, show_private));
         let to_result = |outcome: TestOutcome| TestResult {
-            place: TextRange::from_span(outcome.span, self.rules.sources()),
+            range: TextRange::from_span(outcome.span, self.rules.sources()),
             outcome,
         };
         outcomes.into_iter().map(to_result).collect()

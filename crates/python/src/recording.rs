@@ -3,7 +3,7 @@
 use super::decide::Session;
 use super::decision::{Decision, Message};
 use super::error::{library_error, message_error, unknown_name_error};
-use super::history::store_of;
+use super::history::extract_history_store;
 use super::live::{LiveRules, ROUTES, default_entry};
 use super::prepared::message_to_json;
 use super::shutdown::without_gil;
@@ -49,14 +49,16 @@ impl Session {
 
 #[pymethods]
 impl Session {
-    /// Decides a message with the recorded messages of its key, and records it with the decision.
-    /// No other message with this key is recorded in between.
+    /// Decides a message, and records the message with the decision. The rules read the recorded
+    /// messages with the same key. No other message with this key is recorded between the decision
+    /// and the recording.
     fn decide_and_record(&self, message: &Bound<'_, PyAny>) -> PyResult<Decision> {
         let decision = self.with_store(message, |session, message| session.decide_and_record(message))?;
         self.decision(decision, message)
     }
 
-    /// Decides a message with the recorded messages of its key, without recording it.
+    /// Decides a message without recording it. The rules read the recorded messages with the same
+    /// key.
     fn decide_with_history(&self, message: &Bound<'_, PyAny>) -> PyResult<Decision> {
         let decision = self.with_store(message, |session, message| Ok(session.decide_with_history(message)?));
         self.decision(decision?, message)
@@ -64,7 +66,7 @@ impl Session {
 
     /// Records a message with the decision about it, for example after the handler succeeded.
     fn record(&self, message: &Bound<'_, PyAny>, decision: &Bound<'_, Decision>) -> PyResult<()> {
-        let decision = decision.get().made()?;
+        let decision = decision.get().library_decision()?;
         self.with_store(message, |session, message| session.record(message, decision))
     }
 
@@ -83,7 +85,7 @@ impl LiveRules {
         history: &Bound<'_, PyAny>,
         work: impl FnOnce(&rulec::LiveRules, &dyn Store, &Json) -> Result<T, RecordError> + Send,
     ) -> PyResult<(T, Json)> {
-        let store = store_of(&self.rules.rules(), history)?;
+        let store = extract_history_store(&self.rules.rules(), history)?;
         let message_json = message_to_json(message, &self.rules.decimal_paths())?;
         let result = without_gil(message.py(), || work(&self.rules, &*store, &message_json));
         Ok((result.map_err(|error| record_error(&error))?, message_json))
@@ -92,9 +94,9 @@ impl LiveRules {
 
 #[pymethods]
 impl LiveRules {
-    /// Decides a message by the routes outside any table, with the messages that the store
-    /// `history` has of its key, and records it. No other message with this key is recorded in
-    /// between. Edits keep the history.
+    /// Decides a message by the routes outside any table, and records the message. The rules read
+    /// the messages with the same key in the store `history`. No other message with this key is
+    /// recorded between the decision and the recording. Edits of the rules do not change the store.
     #[pyo3(signature = (message, *, history))]
     fn decide_and_record(
         &self,
@@ -113,7 +115,8 @@ impl LiveRules {
         Decision::of_tree(decision, message)
     }
 
-    /// Decides a message with the recorded messages of its key, without recording it.
+    /// Decides a message without recording it. The rules read the messages with the same key in the
+    /// store `history`.
     #[pyo3(signature = (message, *, history, entry = None))]
     fn decide_with_history(
         &self,
@@ -138,7 +141,7 @@ impl LiveRules {
         decision: &Bound<'_, Decision>,
         history: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let made = decision.get().made()?;
+        let made = decision.get().library_decision()?;
         self.with_store(message, history, |rules, store, message| rules.record(store, message, made))?;
         Ok(())
     }

@@ -7,7 +7,7 @@ use super::callback::{call_on_loop, call_permission_function, call_scope_functio
 use super::error::RouterError;
 use super::live::live_rules;
 use super::log::decision_log;
-use super::message::{as_dict, mapping_entries, object, tree};
+use super::message::{as_dict, mapping_entries, python_to_json, python_to_json_object};
 use super::names::Names;
 use super::outcome::{Finished, Outcome, Request};
 use super::policy::Policy;
@@ -41,8 +41,8 @@ struct RoutedMessage {
     last: Mutex<LastResult>,
 }
 
-/// The last values that the Python functions for a message returned and raised; `None` if there is
-/// none.
+/// The last reply that the Python functions for a message returned, and the last exception that
+/// they raised; `None` if there is none.
 #[derive(Default)]
 struct LastResult {
     reply: Option<Py<PyAny>>,
@@ -192,7 +192,7 @@ async fn call_before(
     message: Arc<Json>,
 ) -> Result<Json, HandlerError> {
     let call = calls.find(&message).ok_or("the message has gone")?;
-    let to_json = |_: &RoutedMessage, changed: &Bound<'_, PyAny>| tree(changed, "the message");
+    let to_json = |_: &RoutedMessage, changed: &Bound<'_, PyAny>| python_to_json(changed, "the message");
     call_python(function, call, |py, call| Ok(call.message.clone_ref(py).into_bound(py)), to_json).await
 }
 
@@ -221,14 +221,14 @@ async fn call_after(
 /// A decided message whose handler the caller itself awaits.
 #[pyclass(frozen, module = "rulec")]
 pub struct Started {
-    /// The state of the message in the router; `None` after the message has ended.
+    /// The state of the message in the router; `None` after `finish`, `fail` or `cancel`.
     started: Mutex<Option<StartedRoute>>,
     handler: Py<PyAny>,
     request: Py<Request>,
 }
 
 impl Started {
-    fn end(&self) -> Option<StartedRoute> {
+    fn take_started(&self) -> Option<StartedRoute> {
         self.started.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
@@ -240,23 +240,24 @@ impl Started {
         self.handler.bind(py).call1((&self.request,))
     }
 
-    /// Ends the message with the handler's reply. Returns None if the message has already ended.
+    /// Returns the outcome of the message, with the handler's reply. None after an earlier call of
+    /// `finish`, `fail` or `cancel`.
     fn finish(&self, reply: Py<PyAny>) -> Option<Outcome> {
-        let outcome = self.end()?.finish(Ok(Json::Null));
+        let outcome = self.take_started()?.finish(Ok(Json::Null));
         Some(Outcome::new(outcome, Some(reply), None))
     }
 
-    /// Ends the message with the exception that the handler raised. Returns None if it has already
-    /// ended.
+    /// Returns the outcome of the message, with the exception that the handler raised. None after
+    /// an earlier call of `finish`, `fail` or `cancel`.
     fn fail(&self, exception: &Bound<'_, PyAny>) -> Option<Outcome> {
         let error = typed_error(exception.py(), &PyErr::from_value(exception.clone()));
-        let outcome = self.end()?.finish(Err(error.into()));
+        let outcome = self.take_started()?.finish(Err(error.into()));
         Some(Outcome::new(outcome, None, Some(exception.clone().unbind())))
     }
 
-    /// Ends the message without a result, because the caller stopped waiting for the handler.
+    /// Counts the message as cancelled, because the caller stopped waiting for the handler.
     fn cancel(&self) {
-        drop(self.end());
+        drop(self.take_started());
     }
 }
 
@@ -388,7 +389,8 @@ impl Router {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, router) = (message.py(), self.router.clone());
         let permissions = permissions.map(|names| Permissions::from_iter(names.0));
-        let message_json = Arc::new(object(&as_dict(message)?, &router.rules().decimal_paths())?);
+        let message_json =
+            Arc::new(python_to_json_object(&as_dict(message)?, &router.rules().decimal_paths())?);
         let started = without_gil(py, || {
             let mut started = router.begin_route(message_json.clone())?;
             let own_call = started.own_call(permissions.as_ref());

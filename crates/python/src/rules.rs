@@ -5,7 +5,7 @@ use super::document::{ReportItem, export_document, load_document, options, repor
 use super::error::{Diagnostic, compile_error, library_error, unknown_name_error};
 use super::host::{check_functions_declared, register_functions};
 use super::judge::{Judge, JudgeByField};
-use super::message::{mapping_entries, tree};
+use super::message::{mapping_entries, python_to_json};
 use super::names::Names;
 use super::pace::Pace;
 use super::prepared::message_to_json;
@@ -29,11 +29,11 @@ const UNNAMED_TEXT: &str = "<text>";
 #[pyclass(frozen, module = "rulec")]
 pub struct Rules {
     pub rules: rulec::Rules,
-    /// The Python functions that the rules call, by name. `None` if the program gave none. Pickling
-    /// stores them with the rules.
+    /// The Python functions that the rules call, by name. `None` if the program passed none.
+    /// Pickling stores the functions with the rules.
     functions: Option<Py<PyMapping>>,
-    /// The JSON document from which the rules were loaded, with the report on it. `None` if they
-    /// were not loaded from such a document.
+    /// The JSON document from which the rules were loaded, with the report on its items. `None` if
+    /// the rules were not loaded from such a document.
     imported: Option<Imported>,
     /// The findings of the analysis. The analysis runs when `warnings` is first read.
     findings: OnceLock<Vec<rulec::Finding>>,
@@ -73,8 +73,8 @@ impl EngineNames<'_> {
 /// as JSON text.
 type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<Py<PyMapping>>, Option<String>));
 
-/// Runs `compile` without the GIL. Passes it a compiler that knows the Python functions in
-/// `functions`, by name.
+/// Runs `compile` without the GIL, with a compiler that knows the Python functions in `functions`.
+/// The keys of `functions` are the names that rules use.
 fn compile_rules(
     py: Python<'_>,
     functions: Option<Bound<'_, PyMapping>>,
@@ -118,10 +118,10 @@ impl Rules {
             judge = judge.context(context.clone()).map_err(library_error)?;
         }
         for (name, value) in mapping_entries(inputs)? {
-            judge = judge.input(&name, tree(&value, &name)?).map_err(library_error)?;
+            judge = judge.input(&name, python_to_json(&value, &name)?).map_err(library_error)?;
         }
         if let Some(options) = options {
-            judge = judge.options(tree(options, "options")?).map_err(library_error)?;
+            judge = judge.options(python_to_json(options, "options")?).map_err(library_error)?;
         }
         Ok(if strict { judge.strict() } else { judge })
     }
@@ -138,8 +138,8 @@ impl Rules {
     }
 }
 
-/// Returns the error for a decision without an entry, by rules with several entries. `names` lists
-/// these.
+/// Returns the error of a call that names no entry although the rules have several entries. `names`
+/// lists the entries.
 pub fn no_default_entry(names: &str) -> PyErr {
     unknown_name_error(format!("no route lies outside tables, so name the `entry` that decides: {names}"))
 }
@@ -264,8 +264,8 @@ impl Rules {
         export_document(py, &self.rules, system)
     }
 
-    /// Returns the name that a route or branch has in the JSON document, given its name in these
-    /// rules. Loading may have renamed it.
+    /// Returns the name that a route or branch has in the JSON document, given the name in these
+    /// rules. Loading may have changed the name.
     fn original<'n>(&'n self, name: &'n str) -> &'n str {
         self.imported.as_ref().map_or(name, |imported| imported.original(name))
     }
@@ -321,7 +321,7 @@ impl Rules {
         text: &str,
         ctx: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let ctx = ctx.map_or(Ok(Json::Null), |ctx| tree(ctx, "ctx"))?;
+        let ctx = ctx.map_or(Ok(Json::Null), |ctx| python_to_json(ctx, "ctx"))?;
         let analysis = without_gil(py, || self.rules.analyze_text(text, &ctx)).map_err(library_error)?;
         Ok(pythonize(py, &analysis)?)
     }
@@ -372,7 +372,9 @@ impl Rules {
         all_next_ids: Names,
     ) -> PyResult<Vec<String>> {
         let all_next_ids: Vec<&str> = all_next_ids.0.iter().map(String::as_str).collect();
-        self.rules.next_nodes(router, &tree(output, "the output")?, &all_next_ids).map_err(unknown_name_error)
+        self.rules
+            .next_nodes(router, &python_to_json(output, "the output")?, &all_next_ids)
+            .map_err(unknown_name_error)
     }
 
     /// The names of the payload kinds.

@@ -4,8 +4,8 @@
 use super::error::{library_error, unknown_name_error};
 use super::flows::FlowHit;
 use super::http::{ChatModel, HttpClient, ModelRequest, Response, call_values, http_error};
-use super::in_force::MadeOfRules;
-use super::message::object;
+use super::in_force::DerivedFromRules;
+use super::message::python_to_json_object;
 use super::rules::Rules;
 use super::shutdown::start_future;
 use pyo3::prelude::*;
@@ -14,13 +14,13 @@ use rulec_http::{FlowEnding, FoundBy, Role};
 
 /// Finds flows by pattern, by the classifier or by a model, and executes them.
 #[pyclass(frozen, module = "rulec")]
-pub struct FlowRunner(MadeOfRules<rulec_http::FlowRunner>);
+pub struct FlowRunner(DerivedFromRules<rulec_http::FlowRunner>);
 
 #[pymethods]
 impl FlowRunner {
-    /// Creates a runner for the flows of `rules`. It always uses the rules in force of live rules,
-    /// of a watched file or of a router. The rules declare the endpoint that executes a flow: `flow
-    /// tool … { endpoint: … }`.
+    /// Creates a runner for the flows of `rules`. The runner always uses the active version of live
+    /// rules, of a watched file or of a router. The rules declare the endpoint that executes a
+    /// flow: `flow tool … { endpoint: … }`.
     #[new]
     #[pyo3(signature = (rules, client, *, model = None))]
     fn new(
@@ -29,7 +29,7 @@ impl FlowRunner {
         model: Option<&Bound<'_, ChatModel>>,
     ) -> PyResult<FlowRunner> {
         let (client, model) = (client.get().0.clone(), model.map(|model| model.get().0.clone()));
-        let runner = MadeOfRules::new(rules, move |rules| {
+        let runner = DerivedFromRules::new(rules, move |rules| {
             let matcher = FlowMatcher::offline(rules).map_err(library_error)?;
             let runner = rulec_http::FlowRunner::of_rules(matcher, client.clone()).map_err(http_error)?;
             Ok(match &model {
@@ -190,7 +190,7 @@ pub fn ask_choice<'py>(
     let rules = &rules.get().rules;
     let choice =
         rulec_http::AskedChoice::new(rules, name, model.get().0.clone()).map_err(unknown_name_error)?;
-    let message = object(message, rules.decimal_paths())?;
+    let message = python_to_json_object(message, rules.decimal_paths())?;
     start_future(py, async move {
         let answer = choice.decide(&message).await;
         let failure = answer.failure.map(|failure| failure.to_string());

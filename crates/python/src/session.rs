@@ -4,7 +4,7 @@
 use super::callback::CallerLoop;
 use super::error::{library_error, message_error};
 use super::events::{DecisionMade, DecisionRejected, DecisionValidated};
-use super::message::tree;
+use super::message::python_to_json;
 use super::shutdown::{start_future, with_gil};
 use pyo3::prelude::*;
 use pythonize::pythonize;
@@ -24,7 +24,7 @@ impl RetryRequest {
         DecisionRejected(self.0.rejected.clone())
     }
 
-    /// Counts the requests about this decision, from 1.
+    /// The number of this request among the requests to replace the decision, from 1.
     #[getter]
     fn attempt(&self) -> u32 {
         self.0.attempt
@@ -73,19 +73,19 @@ impl AgentSession {
         })
     }
 
-    /// Passes the user's answer to the decision that waits for it. Then executes the decisions that
-    /// waited for the answer.
+    /// Makes the user's answer the result of the decision that asked for it. Then executes the
+    /// decisions that waited until the user answered.
     fn answer<'py>(&self, py: Python<'py>, answer: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.caller.remember(py)?;
-        let (session, answer) = (self.session.clone(), tree(answer, "the answer")?);
+        let (session, answer) = (self.session.clone(), python_to_json(answer, "the answer")?);
         start_future(py, async move {
             let turn = session.lock().await.answer(answer).await.map_err(library_error)?;
             with_gil(|py| Turn::new(py, turn))
         })
     }
 
-    /// Sends a decision while other decisions are being executed. If its kind interrupts other
-    /// decisions, they are cancelled.
+    /// Sends a decision while other decisions are being executed. If the kind of the new decision
+    /// interrupts other decisions, the running execution is cancelled.
     fn send(&self, decision: &Bound<'_, DecisionMade>) -> bool {
         self.inbox.send(decision.get().0.clone())
     }

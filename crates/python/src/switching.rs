@@ -38,13 +38,14 @@ impl Router {
         Ok(generation)
     }
 
-    /// Returns how the decisions of the shadow rules differ; None if there are no shadow rules.
+    /// Returns how often the decisions of the shadow rules differ from the active rules; None if
+    /// there are no shadow rules.
     fn shadow_stats<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         Ok(self.router.shadow_stats().map(|stats| pythonize(py, &stats)).transpose()?)
     }
 
-    /// Removes the shadow rules. Returns how their decisions differed; None if there were no shadow
-    /// rules.
+    /// Removes the shadow rules. Returns how often their decisions differed from the active rules;
+    /// None if there were no shadow rules.
     fn end_shadow<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let stats = without_gil(py, || self.router.end_shadow());
         Ok(stats.map(|stats| pythonize(py, &stats)).transpose()?)
@@ -67,10 +68,10 @@ impl Router {
         Ok(pythonize(py, &self.router.generations())?)
     }
 
-    /// Watches a rule file or artifact, and makes each written version active, the current one at
-    /// once. A version that cannot be loaded is refused, and the last good version stays active.
-    /// The router watches the file until it watches another one, or until it or the watch is
-    /// closed.
+    /// Watches a rule file or an artifact. The current version of the file becomes active at once,
+    /// and each later version when it is written. A version that cannot be loaded is refused, and
+    /// the last good version stays active. The watching ends when the router watches another file,
+    /// or when the router or the returned `Watch` is closed.
     #[pyo3(signature = (path, *, functions = None))]
     fn watch<'py>(
         &self,
@@ -80,10 +81,10 @@ impl Router {
     ) -> PyResult<Bound<'py, PyAny>> {
         let compiler = register_functions(Compiler::new(), functions)?;
         let (router, watched) = (self.router.clone(), self.watched.clone());
-        let closes = watched.closes();
+        let close_count = watched.close_count();
         start_future(py, async move {
             let watch = Arc::new(router.watch(compiler, path).await.map_err(router_error)?);
-            match watched.keep(&watch, closes) {
+            match watched.store_watch(&watch, close_count) {
                 true => Ok(Watch(watch)),
                 false => Err(router_error("the router was closed before the file was loaded")),
             }
@@ -108,8 +109,8 @@ impl Watch {
         WatchStatus(self.0.status())
     }
 
-    /// Waits until a version of the file becomes active or is refused after this call, or after the
-    /// status `since`. Each call waits on its own.
+    /// Waits until the status differs from `since` (default: the current status), because a version
+    /// of the file became active or was refused. Several calls may wait at the same time.
     #[pyo3(signature = (*, since = None))]
     fn changed<'py>(
         &self,
@@ -125,7 +126,7 @@ impl Watch {
         self.0.check();
     }
 
-    /// Ends the watching. The active rules stay active.
+    /// Stops watching the file. The rules that are active now stay active.
     fn close(&self) {
         self.0.close();
     }

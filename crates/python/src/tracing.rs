@@ -16,12 +16,14 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
 /// Maximum number of events that wait for Python; further events are dropped.
-const CAPACITY: usize = 4096;
+const QUEUE_CAPACITY: usize = 4096;
 /// The prefix of the targets whose events are passed on.
-const TARGET: &str = "rulec::";
+const TARGET_PREFIX: &str = "rulec::";
 
 /// The most detailed level that is passed on, as an index into [`LEVELS`].
 static MAX_LEVEL: AtomicU8 = AtomicU8::new(1);
+/// The levels, from the least to the most detailed: the name, the level of `tracing`, and the
+/// number of the level in Python's `logging`.
 const LEVELS: [(&str, Level, i32); 5] = [
     ("error", Level::ERROR, 40),
     ("warning", Level::WARN, 30),
@@ -47,7 +49,9 @@ fn max_level() -> Level {
 
 impl Subscriber for LoggingSubscriber {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.is_event() && metadata.target().starts_with(TARGET) && *metadata.level() <= max_level()
+        metadata.is_event()
+            && metadata.target().starts_with(TARGET_PREFIX)
+            && *metadata.level() <= max_level()
     }
 
     fn max_level_hint(&self) -> Option<LevelFilter> {
@@ -128,12 +132,12 @@ fn log(py: Python<'_>, report: &Report) -> PyResult<()> {
 }
 
 /// Starts passing events to Python. If the embedding program has its own `tracing` subscriber, that
-/// one receives the events instead.
+/// subscriber receives the events instead.
 pub fn start() {
     if tracing::subscriber::set_global_default(LoggingSubscriber).is_err() {
         return;
     }
-    let (queue, reports) = sync_channel::<Report>(CAPACITY);
+    let (queue, reports) = sync_channel::<Report>(QUEUE_CAPACITY);
     let started = thread::Builder::new().name("rulec-logging".to_owned()).spawn(move || {
         for report in reports {
             with_gil(|py| {

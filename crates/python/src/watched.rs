@@ -3,8 +3,8 @@
 use rulec_runtime::route;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The watched file of a router; `None` if it watches none. It is kept here, because the file is
-/// watched only as long as its [`route::Watch`] lives.
+/// The file that a router watches, if any. The [`route::Watch`] is stored here, because the file is
+/// watched only as long as that value lives.
 #[derive(Clone, Default)]
 pub struct WatchedFile(Arc<Mutex<State>>);
 
@@ -12,7 +12,7 @@ pub struct WatchedFile(Arc<Mutex<State>>);
 struct State {
     watch: Option<Arc<route::Watch>>,
     /// How often the router was closed.
-    closes: u64,
+    close_count: u64,
 }
 
 impl WatchedFile {
@@ -21,17 +21,17 @@ impl WatchedFile {
     }
 
     /// Returns how often the router was closed.
-    pub fn closes(&self) -> u64 {
-        self.lock().closes
+    pub fn close_count(&self) -> u64 {
+        self.lock().close_count
     }
 
-    /// Keeps another watch, and closes the one before it. `closes` is the result of
-    /// [`WatchedFile::closes`] before the file was loaded. If the router was closed since then,
-    /// closes the new watch and returns false.
-    pub fn keep(&self, watch: &Arc<route::Watch>, closes: u64) -> bool {
+    /// Stores the watch of another file, and closes the former watch. `close_count` is the number
+    /// that [`WatchedFile::close_count`] returned before the file was loaded. If the router was
+    /// closed since then, closes the new watch and returns false.
+    pub fn store_watch(&self, watch: &Arc<route::Watch>, close_count: u64) -> bool {
         let (former, is_open) = {
             let mut state = self.lock();
-            let is_open = state.closes == closes;
+            let is_open = state.close_count == close_count;
             (if is_open { state.watch.replace(watch.clone()) } else { Some(watch.clone()) }, is_open)
         };
         if let Some(former) = former {
@@ -44,7 +44,7 @@ impl WatchedFile {
     pub fn close(&self) {
         let former = {
             let mut state = self.lock();
-            state.closes += 1;
+            state.close_count += 1;
             state.watch.take()
         };
         if let Some(former) = former {

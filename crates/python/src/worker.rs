@@ -1,7 +1,7 @@
 //! Lets Python functions run the nodes of workflows and plans.
 
 use super::callback::{CallerLoop, typed_error};
-use super::message::tree;
+use super::message::python_to_json;
 use super::shutdown::with_gil;
 use pyo3::prelude::*;
 use pythonize::pythonize;
@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct NodeCall {
     node: Arc<Node>,
     input: Json,
-    /// The value that the node keeps between its calls. The worker may replace it.
+    /// The value that the node stores between its calls. The worker may replace this value.
     memory: Mutex<Json>,
 }
 
@@ -42,18 +42,19 @@ impl NodeCall {
         Ok(pythonize(py, &self.input)?)
     }
 
-    /// The value that the node keeps between its calls in one run; None at first. It is saved with
-    /// the run.
+    /// The value that the node stores between its calls in one run; None at first. Saved runs
+    /// contain this value.
     #[getter]
     fn memory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        // Cloned, because the conversion may call finalizers in Python, which may lock again.
+        // Cloned, because the conversion may call finalizers in Python, which may lock the memory
+        // again.
         let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Ok(pythonize(py, &memory)?)
     }
 
     #[setter]
     fn set_memory(&self, memory: &Bound<'_, PyAny>) -> PyResult<()> {
-        let memory = tree(memory, "the memory")?;
+        let memory = python_to_json(memory, "the memory")?;
         *self.memory.lock().unwrap_or_else(PoisonError::into_inner) = memory;
         Ok(())
     }
@@ -71,8 +72,8 @@ pub struct PythonProcessor {
 }
 
 impl PythonProcessor {
-    /// Creates a processor for a node. It calls `function` with a [`NodeCall`] for each input.
-    pub fn shared(function: &Arc<Py<PyAny>>, node: &Node, caller: &CallerLoop) -> Arc<dyn Processor> {
+    /// Creates a processor for a node, which calls `function` with a [`NodeCall`] for each input.
+    pub fn for_node(function: &Arc<Py<PyAny>>, node: &Node, caller: &CallerLoop) -> Arc<dyn Processor> {
         let (function, node) = (function.clone(), Arc::new(node.clone()));
         Arc::new(PythonProcessor { function, node, caller: caller.clone() })
     }
@@ -85,7 +86,7 @@ impl PythonProcessor {
         let result = self.caller.call(&self.function, |py| Ok(argument.into_bound(py).into_any())).await;
         *call.memory() = node_call.get().memory.lock().unwrap_or_else(PoisonError::into_inner).clone();
         with_gil(|py| {
-            let output = result.and_then(|output| tree(output.bind(py), "the output"));
+            let output = result.and_then(|output| python_to_json(output.bind(py), "the output"));
             output.map_err(|error| typed_error(py, &error).into())
         })
     }
@@ -107,7 +108,7 @@ pub fn call_factory(
     with_gil(|py| {
         let worker = pythonize(py, node).map_err(PyErr::from).and_then(|node| factory.call1(py, (node,)));
         match worker {
-            Ok(worker) => Ok(PythonProcessor::shared(&Arc::new(worker), node, caller)),
+            Ok(worker) => Ok(PythonProcessor::for_node(&Arc::new(worker), node, caller)),
             Err(error) => Err(typed_error(py, &error).into()),
         }
     })
@@ -130,6 +131,6 @@ pub fn node_factory(
     let (function, caller) = (Arc::new(worker.clone().unbind()), caller.clone());
     move |node| match &factory {
         Some(factory) => factory(node),
-        None => Ok(PythonProcessor::shared(&function, node, &caller)),
+        None => Ok(PythonProcessor::for_node(&function, node, &caller)),
     }
 }

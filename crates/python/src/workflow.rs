@@ -2,7 +2,7 @@
 
 use super::callback::CallerLoop;
 use super::error::{RulecError, library_error, unknown_name_error};
-use super::message::{mapping_entries, tree};
+use super::message::{mapping_entries, python_to_json};
 use super::names::Names;
 use super::rules::Rules;
 use super::shutdown::{start_future, with_gil};
@@ -43,7 +43,7 @@ impl MergeStrategy for PythonMerge {
                 inputs.iter().map(|input| (input.from.as_str(), &input.value)).collect();
             let merged = pythonize(py, &inputs).map_err(PyErr::from);
             let merged = merged.and_then(|inputs| self.0.bind(py).call1((node.as_str(), inputs)));
-            let merged = merged.and_then(|merged| tree(&merged, "the merged input"));
+            let merged = merged.and_then(|merged| python_to_json(&merged, "the merged input"));
             merged.unwrap_or_else(|error| {
                 error.write_unraisable(py, Some(self.0.bind(py)));
                 Json::Null
@@ -101,8 +101,8 @@ impl Merge {
     }
 }
 
-/// A graph of nodes that can run. The output of a node goes to its next nodes. A `router` of the
-/// rules can choose among them.
+/// A graph of nodes that can run. The output of a node is delivered to its next nodes. A `router`
+/// of the rules can select which of the next nodes receive the output.
 #[pyclass(frozen, module = "rulec")]
 pub struct Workflow {
     workflow: workflow::Workflow,
@@ -158,7 +158,7 @@ impl<'py> Parts<'py> {
         }
         for (node, function) in mapping_entries(self.processors.as_ref())? {
             let described = Node::new(node.as_str(), "");
-            let processor = PythonProcessor::shared(&Arc::new(function.unbind()), &described, &caller);
+            let processor = PythonProcessor::for_node(&Arc::new(function.unbind()), &described, &caller);
             builder = builder.processor(node.as_str(), processor);
         }
         if let Some(merge) = &self.merge {
@@ -215,7 +215,8 @@ impl Workflow {
     ) -> PyResult<Workflow> {
         let mut builder = workflow::Workflow::builder(start);
         for node in &nodes {
-            let node: Node = serde_json::from_value(tree(node, "the node")?).map_err(workflow_error)?;
+            let node: Node =
+                serde_json::from_value(python_to_json(node, "the node")?).map_err(workflow_error)?;
             builder = builder.node(node);
         }
         for (node, router) in mapping_entries(routers)? {
@@ -248,7 +249,7 @@ impl Workflow {
     /// Runs the workflow on an input, and returns the report.
     fn run<'py>(&self, py: Python<'py>, input: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.caller.remember(py)?;
-        let (workflow, input) = (self.workflow.clone(), tree(input, "the input")?);
+        let (workflow, input) = (self.workflow.clone(), python_to_json(input, "the input")?);
         start_future(py, async move {
             let report = workflow.run(input).await;
             with_gil(|py| Ok(report_to_python(py, &report)?.unbind()))
@@ -257,7 +258,7 @@ impl Workflow {
 
     /// Starts a run that the program advances node by node.
     fn begin(&self, input: &Bound<'_, PyAny>) -> PyResult<WorkflowRun> {
-        Ok(WorkflowRun::new(self.workflow.begin(tree(input, "the input")?), &self.caller))
+        Ok(WorkflowRun::new(self.workflow.begin(python_to_json(input, "the input")?), &self.caller))
     }
 
     /// Resumes a saved run.
@@ -295,11 +296,11 @@ impl WorkflowRun {
 
     fn with_run<T>(&self, work: impl FnOnce(&mut workflow::Run) -> T) -> PyResult<T> {
         let mut run = self.run.try_lock().map_err(|_| workflow_error("a step of the run is not done yet"))?;
-        run.as_mut().map(work).ok_or_else(ended)
+        run.as_mut().map(work).ok_or_else(run_ended_error)
     }
 }
 
-fn ended() -> PyErr {
+fn run_ended_error() -> PyErr {
     workflow_error("the run has ended, or a step was cancelled; resume it from a saved run")
 }
 
@@ -311,7 +312,7 @@ impl WorkflowRun {
         let run = self.run.clone();
         start_future(py, async move {
             let mut slot = run.lock().await;
-            let mut run = slot.take().ok_or_else(ended)?;
+            let mut run = slot.take().ok_or_else(run_ended_error)?;
             let stepped = run.step().await;
             *slot = Some(run);
             Ok(stepped)
@@ -323,7 +324,7 @@ impl WorkflowRun {
         self.caller.remember(py)?;
         let run = self.run.clone();
         start_future(py, async move {
-            let run = run.lock().await.take().ok_or_else(ended)?;
+            let run = run.lock().await.take().ok_or_else(run_ended_error)?;
             let report = run.to_end().await;
             with_gil(|py| Ok(report_to_python(py, &report)?.unbind()))
         })
@@ -342,13 +343,13 @@ impl WorkflowRun {
         self.with_run(|run| run.next_node().map(ToString::to_string))
     }
 
-    /// Lets the failed nodes run again, and returns their number.
+    /// Schedules the failed nodes to run again, and returns their number.
     fn retry_failed(&self) -> PyResult<usize> {
         self.with_run(workflow::Run::retry_failed)
     }
 
-    /// Returns the state of the run, for `Workflow.resume`. It contains inputs and outputs of
-    /// nodes.
+    /// Returns the state of the run, for `Workflow.resume`. The state contains inputs and outputs
+    /// of nodes.
     fn save<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.with_run(|run| run.save())?)?)
     }

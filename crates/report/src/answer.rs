@@ -1,5 +1,5 @@
 //! The answer to one message as data: the decision, and the optional parts that a caller has
-//! requested. `rulec run` prints it, and the decision service sends it.
+//! requested. `rulec run` prints the answer, and the decision service sends the answer.
 
 use rulec::choice::{Question, reasons};
 use rulec::flow::{FlowMatcher, FlowSelection, IntentHit};
@@ -13,8 +13,8 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use std::borrow::Cow;
 
-/// The answer to the message in one line of a JSON Lines input. It is serialized with the line's
-/// number.
+/// The answer to the message in one line of a JSON Lines input. The answer is serialized together
+/// with the number of the line.
 #[derive(Serialize)]
 pub struct AnswerLine<'a, A> {
     /// The number of the input line that contains the message, from 1.
@@ -31,13 +31,14 @@ pub struct JudgementAnswer {
     #[serde(flatten)]
     pub judgement: Judgement,
     /// The reason why the history may lack messages that the rules could have read, such as
-    /// `no_key`. `None` if it lacks none.
+    /// `no_key`. `None` if the history is complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub history_gap: Option<&'static str>,
 }
 
 impl JudgementAnswer {
-    /// Creates the answer for a judgement that has read a history with this gap.
+    /// Creates the answer for a judgement. `gap` is the reason why the history may lack messages;
+    /// `None` if the history is complete.
     pub fn new(judgement: Judgement, gap: Option<HistoryGap>) -> JudgementAnswer {
         JudgementAnswer { judgement, history_gap: gap.map(HistoryGap::as_str) }
     }
@@ -155,7 +156,7 @@ impl<'a> Answer<'a> {
 }
 
 /// The answer to a message that no keyword pattern of a flow matches. A classifier or a language
-/// model selects the flow by its meaning.
+/// model selects a flow by the meaning of the message.
 #[derive(Serialize)]
 pub struct IntentAnswer<'a> {
     entry: &'a str,
@@ -235,13 +236,13 @@ impl<'a> IntentAnswer<'a> {
     }
 }
 
-/// Returns the text of a message; empty if it has none.
+/// Returns the field `text` of a message; empty if the message has no such text.
 pub fn message_text(message: &Json) -> &str {
     message.get("text").and_then(Json::as_str).unwrap_or_default()
 }
 
-/// True if the messages are decided by flows, and some of them are intent flows (flows chosen by
-/// meaning).
+/// True if `entry` decides by flows, and some of these flows are intent flows (chosen by the
+/// meaning of a text).
 pub fn has_intent_flows(rules: &Rules, entry: Entry<'_>) -> bool {
     entry.kind() == TableKind::Flows && rules.program().has_intents()
 }

@@ -2,8 +2,8 @@
 //! a number, and a hash over itself and all lines before it. Checkpoints are lines with a signature
 //! of the chain so far. So the chain cannot be recomputed without the key.
 //!
-//! A line ends with `,"seq":N,"chain":"HASH"}`. `HASH` is the SHA-256 hash, in hexadecimal, of two
-//! parts. They are the hash of the previous line, and the text of the line up to `,"chain"`.
+//! A line ends with `,"seq":N,"chain":"HASH"}`. `HASH` is a SHA-256 hash, in hexadecimal. Its input
+//! is the hash of the previous line, followed by the text of the line up to `,"chain"`.
 
 use rulec::artifact::hexadecimal;
 use rulec::{Message, SigningKey, VerifyingKey};
@@ -24,6 +24,7 @@ type Hash = [u8; HASH_BYTES];
 pub struct Chain {
     /// The number of the next line, from 1.
     next: u64,
+    /// The hash of the last line, which covers all lines so far; zeros before the first line.
     head: Hash,
 }
 
@@ -46,8 +47,8 @@ impl Chain {
         self.next
     }
 
-    /// Returns the hash of the last line, in hexadecimal; it covers all lines so far. A person who
-    /// notes it can detect later whether lines at the end were removed.
+    /// Returns the hash of the last line, in hexadecimal. The hash covers all lines so far. A
+    /// person who notes the hash can detect later whether lines at the end were removed.
     pub fn head(&self) -> String {
         hexadecimal(&self.head)
     }
@@ -60,8 +61,8 @@ impl Chain {
         bytes[..length] == start[..length]
     }
 
-    /// Appends a line to the chain. `object` is the text of a JSON object. Adds the number, the
-    /// hash and a line feed to it.
+    /// Appends a line to the chain. `object` is the text of a JSON object. Adds the number and the
+    /// hash as fields of the object, and a line feed after the object.
     pub fn add(&mut self, object: &mut Vec<u8>) {
         object.pop_if(|last| *last == b'\n');
         object.pop_if(|last| *last == b'}');
@@ -74,13 +75,14 @@ impl Chain {
         object.extend_from_slice(b"\"}\n");
     }
 
-    /// Returns the first line of a file that continues this chain. Pass it to [`Chain::add`].
+    /// Returns the first line of a file that continues this chain. The caller passes the line to
+    /// [`Chain::add`].
     pub fn file_header(&self) -> Vec<u8> {
         json!({ "log": "rulec", "continues": hexadecimal(&self.head) }).to_string().into_bytes()
     }
 
-    /// Returns a checkpoint: a line with a signature of the chain so far. Pass it to
-    /// [`Chain::add`].
+    /// Returns a checkpoint: a line with a signature of the chain so far. The caller passes the
+    /// line to [`Chain::add`].
     pub fn checkpoint(&self, key: &SigningKey) -> Vec<u8> {
         let signature = hexadecimal(&key.sign_record(&self.signed_record()));
         let key = key.verifying_key().to_string();
@@ -132,7 +134,7 @@ fn parse_hexadecimal<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
 pub enum ChainFault {
     /// The line has no number and hash, or is incomplete.
     NoChain,
-    /// The hash does not fit: the line was changed, or the previous line was replaced.
+    /// The hash of the line is wrong: the line was changed, or the previous line was replaced.
     Changed,
     /// Lines before this line are missing. The fields are the numbers of the first and the last
     /// missing line.
@@ -176,9 +178,9 @@ pub struct ChainVerifier {
     chain: Option<Chain>,
     lines: u64,
     checkpoints: u64,
-    /// Number of lines since the last valid checkpoint.
+    /// Number of lines since the last checkpoint that was counted in `checkpoints`.
     unsigned: u64,
-    /// A hash that one of the lines must have, and whether a line with it was found.
+    /// A hash that one of the lines must have, and whether a line with this hash was found.
     wanted: Option<(Hash, bool)>,
 }
 
@@ -257,20 +259,21 @@ impl ChainVerifier {
         self.lines
     }
 
-    /// Returns the number of valid checkpoints among the checked lines.
+    /// Returns the number of checkpoints among the checked lines. If the verifier has a key, only
+    /// checkpoints with a valid signature count. Without a key, signatures are not checked.
     pub fn checkpoints(&self) -> u64 {
         self.checkpoints
     }
 
-    /// Returns the number of lines after the last valid checkpoint. The hash chain protects these
-    /// lines, but no signature does.
+    /// Returns the number of lines after the last checkpoint that [`ChainVerifier::checkpoints`]
+    /// counts. The hash chain protects these lines, but no signature does.
     pub fn unsigned_lines(&self) -> u64 {
         self.unsigned
     }
 }
 
 /// Returns the chain before the first line that is checked. If the line is the header of a file,
-/// this is the chain that the header names. Otherwise it is an empty chain.
+/// this chain ends with the hash that the header names. Otherwise the chain is empty.
 fn first_chain(parts: &LineParts<'_>) -> Chain {
     let mut header = parts.hashed.to_vec();
     header.push(b'}');

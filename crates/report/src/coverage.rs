@@ -48,6 +48,7 @@ pub struct Coverage<'r> {
 
 #[derive(Clone, Default)]
 struct RouteCounts {
+    /// How often the route's condition was evaluated.
     tried: usize,
     chosen: usize,
     /// Counts the decisions in which an earlier route of the table was chosen, so that this route
@@ -144,7 +145,8 @@ impl<'r> Coverage<'r> {
     /// Counts a decision from a log line that has no message. Conditions cannot be counted without
     /// the message. `tables` are the names of the searched tables, in order. `route` is the chosen
     /// route, or `default`; `None` if nothing was chosen. `pattern` is the matching pattern of a
-    /// chosen flow; `None` if it is unknown, and then the first pattern counts as chosen.
+    /// chosen flow. If the pattern is unknown (`None`), the first pattern of the flow counts as
+    /// chosen.
     pub fn add_outcome(&mut self, tables: &[&str], route: Option<&str>, pattern: Option<&str>) {
         self.decisions += 1;
         let program = self.rules.program();
@@ -258,7 +260,7 @@ impl<'r> Coverage<'r> {
             let name = qualified_name(program, id, "default");
             items.push(CoveredItem { what: "default", name, span, tried, yes, no: tried - yes, gap });
         }
-        items.extend(self.intent_flows());
+        items.extend(self.intent_flow_items());
         items.extend(self.requirement_items());
         items.sort_by_key(|item| item.span);
         items
@@ -304,7 +306,7 @@ impl<'r> Coverage<'r> {
 
     /// Returns the intent flows (chosen by the meaning of a text, not by keywords), with their
     /// counts.
-    fn intent_flows(&self) -> impl Iterator<Item = CoveredItem> {
+    fn intent_flow_items(&self) -> impl Iterator<Item = CoveredItem> {
         let flows = self.rules.program().flows.iter();
         flows.filter(|flow| matches!(flow.trigger, Trigger::Intent { .. })).map(|flow| {
             let (tried, yes) =
@@ -328,7 +330,7 @@ impl<'r> Coverage<'r> {
         })
     }
 
-    fn judged_payloads(&self, payload: &Payload) -> usize {
+    fn judged_payload_count(&self, payload: &Payload) -> usize {
         self.judged_counts.get(&*payload.name).copied().unwrap_or_default()
     }
 
@@ -337,7 +339,7 @@ impl<'r> Coverage<'r> {
         let program = self.rules.program();
         let mut items = Vec::new();
         for payload in &program.payloads {
-            let judged_count = self.judged_payloads(payload);
+            let judged_count = self.judged_payload_count(payload);
             for rule in payload.rule_names(program) {
                 let tables = payload.block.tables();
                 let payload_rule =
@@ -386,7 +388,7 @@ impl<'r> Coverage<'r> {
             }
             ConditionOwner::Payload(index) => {
                 let payload = &program.payloads[index];
-                (self.judged_payloads(payload), message!("no `{}` was judged", payload.name))
+                (self.judged_payload_count(payload), message!("no `{}` was judged", payload.name))
             }
         };
         let covered = self.conditions.covered_conditions(self.rules.sources(), reach_of_owner);

@@ -48,7 +48,7 @@ pub struct Edge {
 pub struct Drawing {
     /// The name of the table or workflow that is drawn.
     pub name: String,
-    /// The nodes of the graph. Edges refer to them by index.
+    /// The nodes of the graph. Edges refer to nodes by index in this list.
     pub nodes: Vec<Node>,
     /// The edges between the nodes of the graph.
     pub edges: Vec<Edge>,

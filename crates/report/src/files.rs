@@ -68,7 +68,7 @@ impl Replacement {
     ///
     /// # Errors
     ///
-    /// If a file exists, or the file cannot be written.
+    /// If a file exists at the path, or the file cannot be written.
     pub fn start_create(path: &Path) -> io::Result<Replacement> {
         if path.symlink_metadata().is_ok() {
             return Err(io::ErrorKind::AlreadyExists.into());
@@ -120,7 +120,7 @@ pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// If a file exists, or the file cannot be written.
+/// If a file exists at `path`, or the file cannot be written.
 pub fn create_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_and_finish(Replacement::start_create(path)?, bytes)
 }

@@ -27,7 +27,8 @@ pub struct LoggedDecision {
     pub path: Vec<String>,
     /// Time of the decision, as written in the log; `None` if the line has no time.
     pub time: Option<String>,
-    /// Duration of the handler in microseconds; `None` if the line has no duration.
+    /// Duration of the decision in microseconds, including the handler if one was called; `None` if
+    /// the line has no duration.
     pub elapsed_us: Option<u64>,
     /// The decided message; `None` if messages were not logged.
     pub message: Option<Json>,

@@ -1,6 +1,6 @@
 //! Names and finds the files of a decision log: the current file, and the full files before it. The
 //! service writes these files, and `rulec log` verifies them. When the file `PATH` is full, it is
-//! renamed to `PATH.NUMBER`. `NUMBER` is the number of the line that comes after it.
+//! renamed to `PATH.NUMBER`. `NUMBER` is the number of the first line in the next file.
 
 use crate::chain::Chain;
 use std::collections::BTreeMap;

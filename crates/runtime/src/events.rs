@@ -54,11 +54,12 @@ pub struct Bus<E> {
     inner: Arc<BusInner<E>>,
 }
 
+/// The name of a middleware, and its function.
 type Middleware<E> = (String, UserFunction<E, Flow<E>>);
 
 struct BusInner<E> {
-    /// The current list of middleware. An event keeps the list with which it was published, because
-    /// [`Bus::add_middleware`] replaces the whole list.
+    /// The current list of middleware. [`Bus::add_middleware`] replaces the whole list, so an event
+    /// that already passes through the old list is not affected.
     middleware: Mutex<Arc<[Middleware<E>]>>,
     limit: Option<Duration>,
     subscribers: Mutex<Vec<Arc<Queue<E>>>>,
@@ -150,24 +151,25 @@ impl<E: Clone + Send + 'static> Bus<E> {
 
     /// Subscribes to all events published from now on. The subscriber receives each event as the
     /// middleware returned it. The subscriber's queue has room for `capacity` events, at least 1.
-    /// `policy` decides what happens when the queue is full. Dropping the returned subscription
-    /// ends it.
+    /// `policy` decides what happens when the queue is full. To unsubscribe, drop the returned
+    /// value.
     pub fn subscribe(&self, capacity: usize, policy: Policy) -> Subscription<E> {
         let queue = Arc::new(Queue::new(capacity, policy));
         let mut queues = self.inner.lock_queues();
-        queues.retain(|queue| !queue.is_closed());
+        queues.retain(|queue| !queue.has_no_subscriber());
         queues.push(queue.clone());
         Subscription::new(queue)
     }
 
     /// Returns the current number of subscribers of this bus.
     pub fn subscribers(&self) -> usize {
-        self.inner.lock_queues().iter().filter(|queue| !queue.is_closed()).count()
+        self.inner.lock_queues().iter().filter(|queue| !queue.has_no_subscriber()).count()
     }
 
     /// Sends an event through the middleware and to all subscribers. Waits for the middleware, and
-    /// for room in full queues under [`Policy::Wait`]. Subscribers with room receive the event
-    /// before that wait begins. Events published by one task arrive in their order of publication.
+    /// for room in full queues under [`Policy::Wait`]. Subscribers whose queues have room receive
+    /// the event before that wait begins. Events published by one task arrive in their order of
+    /// publication.
     ///
     /// Must run inside a tokio runtime if the bus has middleware. If the returned future is
     /// dropped, running middleware is aborted, and subscribers without room do not receive the
@@ -258,7 +260,7 @@ impl<E> BusInner<E> {
     /// the bus first.
     fn open_queues(&self) -> Vec<Arc<Queue<E>>> {
         let mut queues = self.lock_queues();
-        queues.retain(|queue| !queue.is_closed());
+        queues.retain(|queue| !queue.has_no_subscriber());
         queues.clone()
     }
 }
@@ -266,7 +268,7 @@ impl<E> BusInner<E> {
 impl<E> Drop for BusInner<E> {
     fn drop(&mut self) {
         for queue in self.lock_queues().drain(..) {
-            queue.close();
+            queue.mark_bus_dropped();
         }
     }
 }

@@ -240,11 +240,11 @@ pub struct Judges {
     /// outside a coordinator.
     usage: Option<Arc<Usage>>,
     /// Maximum number of rounds of one loop in a plan. Each validation adds the number to its
-    /// context. `None` if it is not set.
+    /// context. `None` if no maximum is set.
     max_rounds: Option<u64>,
 }
 
-/// The field of the rules' input `context` with the maximum number of rounds of one loop.
+/// Name of the field in the rules' input `context` that limits the number of rounds of one loop.
 const MAX_ROUNDS_FIELD: &str = "max_loop_iterations";
 
 impl Judges {
@@ -279,9 +279,9 @@ impl Judges {
     /// Returns the maximum number of rounds of one loop in a plan: the number that the context
     /// contains, or a smaller one that [`Judges::loops`] set. `None` if neither is set.
     fn max_rounds(&self) -> Option<u64> {
-        let given = self.context.as_ref().and_then(|context| context[MAX_ROUNDS_FIELD].as_i64());
-        let given = given.map(|rounds| u64::try_from(rounds).unwrap_or(0));
-        given.into_iter().chain(self.max_rounds).min()
+        let context_rounds = self.context.as_ref().and_then(|context| context[MAX_ROUNDS_FIELD].as_i64());
+        let context_rounds = context_rounds.map(|rounds| u64::try_from(rounds).unwrap_or(0));
+        context_rounds.into_iter().chain(self.max_rounds).min()
     }
 
     /// Returns the rules whose `payload` statements validate the payloads.
@@ -355,16 +355,17 @@ impl Judges {
     }
 
     /// Returns `judge` with the current request counts and costs, and with the maximum number of
-    /// rounds of a loop, in its input `context`. Returns it unchanged if there are no such numbers,
-    /// or if the rules do not declare them in `context`.
+    /// rounds of a loop, in its input `context`. Returns `judge` unchanged if there are no such
+    /// numbers, or if the rules do not declare them in `context`.
     fn with_own_context<'j>(&self, judge: &'j Judge) -> Cow<'j, Judge> {
-        let given = self.context.as_deref();
-        let counted = self.usage.as_ref().and_then(|usage| usage.add_to(given));
+        let own_context = self.context.as_deref();
+        let counted = self.usage.as_ref().and_then(|usage| usage.context_with_counts(own_context));
         let rounds = self.max_rounds().filter(|_| self.max_rounds.is_some());
         let context = match rounds {
             None => counted,
             Some(rounds) => {
-                let context = counted.or_else(|| given.cloned()).unwrap_or_else(|| Json::Object(Map::new()));
+                let context =
+                    counted.or_else(|| own_context.cloned()).unwrap_or_else(|| Json::Object(Map::new()));
                 Some(with_field(context, MAX_ROUNDS_FIELD, rounds.min(i64::MAX as u64).into()))
             }
         };
@@ -372,8 +373,8 @@ impl Judges {
         changed.map_or(Cow::Borrowed(judge), Cow::Owned)
     }
 
-    /// Processes an event as a middleware of a bus. Validates a proposed decision, and stops it if
-    /// its payload kind is internal. All other events are passed on.
+    /// Processes an event as a middleware of a bus. Validates a proposed decision, and passes on
+    /// the result. Stops a decision whose payload kind is internal. Passes on all other events.
     /// ```
     /// # use rulec::Rules;
     /// # use rulec_runtime::{events::Bus, payload::{DecisionEvent, Judges}};

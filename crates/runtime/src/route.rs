@@ -238,7 +238,7 @@ impl Router {
             }
         };
         let scope = self.shared.failures.scope_of(&message);
-        let message = self.shared.failures.add_to(message, &scope);
+        let message = self.shared.failures.with_failures(message, &scope);
         let outcome = self.route_prepared(&original, message.clone(), scope, permissions).await;
         hooks.call_after(&original, &message, outcome).await
     }
@@ -379,8 +379,8 @@ impl MessageSender<'_> {
 }
 
 /// Builds the outcome of a message that cannot be decided, because the entry table (where decisions
-/// start) is missing. Only an edit can remove this table: building and swapping check that it
-/// exists.
+/// start) is missing. Only an edit can remove this table: building and swapping check that the
+/// table exists.
 fn undecided_outcome(unknown_entry: &UnknownEntry, rules: &LiveRules) -> Outcome {
     let result = HandlerOutcome::Failed { route: String::new(), error: unknown_entry.to_string() };
     Outcome { generation: rules.generation(), result, ..Outcome::default() }

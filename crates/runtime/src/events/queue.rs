@@ -2,10 +2,10 @@
 //! full.
 //!
 //! Tokio's own channels each have one policy: `mpsc` waits or refuses; `broadcast` drops the oldest
-//! event and rounds its capacity up. None of them reports where in the stream events are missing.
-//! This queue is a `VecDeque` that stores with each event how many events were dropped before it.
-//! Tokio's semaphore makes publishers wait in their order of arrival, and its `Notify` wakes the
-//! subscriber.
+//! event, reports the gap, and rounds its capacity up. No channel drops the newest event and
+//! reports the gap. This queue is a `VecDeque` that stores with each event how many events were
+//! dropped directly before it. Tokio's semaphore makes publishers wait in their order of arrival,
+//! and its `Notify` wakes the subscriber.
 
 use rulec_base::diag::Message;
 use rulec_base::message;
@@ -60,7 +60,9 @@ pub(super) enum SendOutcome {
     Queued,
     /// The event was queued after the oldest queued event was dropped to make room.
     QueuedAfterDrop,
+    /// The queue was full, and the policy dropped this event.
     Dropped,
+    /// The subscriber has dropped its [`Subscription`], so no event can be queued.
     Closed,
 }
 
@@ -81,7 +83,8 @@ struct QueueState<E> {
     events: VecDeque<(u64, E)>,
     /// Number of events dropped since the last event in `events` was queued.
     dropped_after_last: u64,
-    dropped: u64,
+    /// Number of all events that the full queue has dropped so far.
+    dropped_total: u64,
     /// Whether the event bus was dropped, so that no more events arrive.
     bus_dropped: bool,
     /// Whether the subscriber dropped its [`Subscription`], so that no more events are needed.
@@ -97,7 +100,7 @@ impl<E> Queue<E> {
             state: Mutex::new(QueueState {
                 events: VecDeque::new(),
                 dropped_after_last: 0,
-                dropped: 0,
+                dropped_total: 0,
                 bus_dropped: false,
                 subscription_dropped: false,
             }),
@@ -110,7 +113,7 @@ impl<E> Queue<E> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn is_closed(&self) -> bool {
+    pub(super) fn has_no_subscriber(&self) -> bool {
         self.lock_state().subscription_dropped
     }
 
@@ -122,7 +125,7 @@ impl<E> Queue<E> {
         }
         match self.free_slots.try_acquire() {
             Ok(permit) => {
-                // The subscriber adds the permit back when it takes the event out.
+                // The subscriber adds the permit back when it takes the event out of the queue.
                 permit.forget();
                 Ok(self.push(event))
             }
@@ -154,14 +157,14 @@ impl<E> Queue<E> {
             state.push_event(event);
             SendOutcome::Queued
         } else if self.policy == Policy::DropNewest {
-            state.dropped += 1;
+            state.dropped_total += 1;
             state.dropped_after_last += 1;
             evicted = Some(event);
             SendOutcome::Dropped
         } else {
             if let Some((dropped_before, oldest)) = state.events.pop_front() {
                 evicted = Some(oldest);
-                state.dropped += 1;
+                state.dropped_total += 1;
                 match state.events.front_mut() {
                     Some((dropped, _)) => *dropped += dropped_before + 1,
                     None => state.dropped_after_last += dropped_before + 1,
@@ -198,7 +201,7 @@ impl<E> Queue<E> {
         }
     }
 
-    pub(super) fn close(&self) {
+    pub(super) fn mark_bus_dropped(&self) {
         self.lock_state().bus_dropped = true;
         self.subscriber_wakeup.notify_one();
     }
@@ -261,7 +264,7 @@ impl<E> Subscription<E> {
     /// Returns the total number of events that this subscriber's full queue has dropped. It
     /// includes drops that [`RecvError::Lagged`] has not reported yet.
     pub fn dropped(&self) -> u64 {
-        self.queue.lock_state().dropped
+        self.queue.lock_state().dropped_total
     }
 }
 

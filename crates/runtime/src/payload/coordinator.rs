@@ -126,9 +126,9 @@ impl CoordinatorBuilder {
     /// Sets the function that makes the payload of a fallback decision, which is proposed in place
     /// of a rejected one. If the function returns `None`, no fallback is proposed.
     ///
-    /// By default, the payload has the fields that the rules declare for the fallback's kind. Their
-    /// values are copied from the node's failure and from the rejected payload. The field `reason`
-    /// defaults to a text that names the rejected kind.
+    /// By default, the payload consists of fields of the rejected payload and of the node's
+    /// failure. Fields that the rules do not declare for the fallback's kind are left out. The
+    /// field `reason` defaults to a text that names the rejected kind.
     pub fn fallback(
         mut self,
         make_payload: impl Fn(&Rejected) -> Option<Json> + Send + Sync + 'static,
@@ -184,16 +184,16 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Allows `CONDITION` nodes. The output of such a node has the fields of the node's input. The
-    /// field `result` says whether the node's condition is true.
+    /// Allows plans to contain `CONDITION` nodes. The output of such a node has the fields of the
+    /// node's input, and the field `result`: whether the node's condition is true.
     pub fn conditions(mut self) -> Self {
         self.settings_mut().kinds.insert(CONDITION_KIND.to_owned(), NodeWork::Condition);
         self
     }
 
-    /// Allows `LOOP` nodes, each with at most this number of rounds. A loop runs the node in its
-    /// config field `body` once per round. The rules validate that node like any other node of the
-    /// plan, and its type must be registered.
+    /// Allows plans to contain `LOOP` nodes, each with at most this number of rounds. A loop runs
+    /// the node in its config field `body` once per round. The rules validate this inner node like
+    /// any other node of the plan, and the inner node's type must be registered.
     ///
     /// The rules read the number as `context.max_loop_iterations`, as [`Judges::loops`] describes.
     /// If the context of the validators contains a smaller number, that number applies to runs,
@@ -218,7 +218,7 @@ impl CoordinatorBuilder {
     }
 
     /// Sets the time limit of one run of a plan (a workflow that a language model writes). A plan
-    /// can only shorten it. Default: no limit.
+    /// can only shorten this limit. Default: no limit.
     pub fn run_limit(mut self, limit: Duration) -> Self {
         self.settings_mut().run_limit = Some(limit);
         self
@@ -246,8 +246,9 @@ impl CoordinatorBuilder {
     }
 
     /// Registers a callback that runs after each node of a plan (a workflow that a language model
-    /// writes). The callback receives the run as the JSON value that [`Coordinator::restore`]
-    /// takes. The run waits for the callback, so the callback must be quick.
+    /// writes) that succeeded. The callback receives the state of the run as the JSON value that
+    /// [`Coordinator::restore`] takes. The run waits for the callback, so the callback must be
+    /// quick.
     pub fn saving(mut self, save: impl Fn(&Json) + Send + Sync + 'static) -> Self {
         self.settings_mut().saving = Some(Arc::new(save));
         self
@@ -410,9 +411,9 @@ impl Coordinator {
     }
 }
 
-/// Builds the payload of the fallback that is proposed in place of a rejected decision. It has the
-/// fields that the payload kind `kind` declares. Their values come from the rejected decision and
-/// from the node's failure.
+/// Builds the payload of the fallback that is proposed in place of a rejected decision. Its fields
+/// come from the rejected payload and from the node's failure. Fields that the payload kind `kind`
+/// does not declare are left out.
 fn fallback_payload(rejected: &Rejected, kind: &Payload) -> Json {
     let mut fields = Map::new();
     fields.insert("reason".to_owned(), json!(format!("{} was rejected", rejected.decision.kind)));

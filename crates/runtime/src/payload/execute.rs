@@ -1,8 +1,8 @@
 //! Runs plans, which are workflows that a language model writes. A plan is converted to a
 //! [`Workflow`] whose nodes read and update the progress of the run. A node that already has an
-//! output is not run again, so a run can resume where it stopped, even under a changed plan. When a
-//! node fails, it requests a recovery decision and applies it. The workflow receives the failure
-//! only if no recovery helps.
+//! output is not run again, so a run can resume where it stopped, even under a changed plan. A node
+//! that fails requests a recovery decision (how to continue), and applies this decision. The
+//! workflow receives the failure only if no recovery helps.
 
 mod control;
 mod step;
@@ -49,8 +49,8 @@ pub(super) struct RunSettings {
     pub values: Map<String, Json>,
     /// Time limit of one attempt to run a node, if the node sets no time limit.
     pub node_limit: Duration,
-    /// Time limit of a whole run of a plan. The plan itself can only shorten it; `None` for no
-    /// limit.
+    /// Time limit of a whole run of a plan. The plan itself can only shorten this limit; `None` for
+    /// no limit.
     pub run_limit: Option<Duration>,
     /// Maximum number of attempts to run nodes in one run. Each round of a loop counts as an
     /// attempt.
@@ -62,7 +62,7 @@ pub(super) struct RunSettings {
     pub recoveries: u64,
     /// Counts the HTTP requests of nodes and adds up their costs over all runs.
     pub usage: Arc<Usage>,
-    /// Called after each node with the serialized run; `None` if runs are not saved.
+    /// Called with the serialized run after each node that succeeded; `None` if runs are not saved.
     pub saving: Option<SaveCallback>,
     /// Called after each attempt to run a node; `None` if the program set no callback.
     pub on_attempt: Option<AttemptCallback>,
@@ -169,7 +169,9 @@ pub struct RunReport {
 /// changed.
 #[derive(Clone, Debug)]
 enum EarlyEnd {
+    /// The run ends with this status, for this reason.
     Stopped(RunStatus, String),
+    /// The run starts again with a changed plan, and keeps the outputs that are still valid.
     Replanned,
 }
 
@@ -178,8 +180,8 @@ enum EarlyEnd {
 pub(super) struct PlanRun {
     pub id: String,
     state: Mutex<RunState>,
-    /// Name of the run's status, such as `RUNNING`. The rules can read it in the context of the
-    /// payload validators.
+    /// Name of the run's status, such as `RUNNING`. The rules can read the status in the context of
+    /// the payload validators.
     status: Mutex<&'static str>,
     /// Lock that a failed node holds while it requests a recovery decision (how to continue). So
     /// these requests happen one after another.
@@ -353,8 +355,8 @@ impl PlanRun {
     }
 }
 
-/// Checks that the nodes can run. Returns an error for the first node whose type is not registered,
-/// or whose `CONDITION` or `LOOP` config is invalid.
+/// Checks that all nodes of a plan can run. Returns an error for the first node whose type is not
+/// registered, or that is a `CONDITION` or `LOOP` with an invalid config.
 pub(super) fn check_kinds(plan: &Plan, run_settings: &RunSettings) -> Result<(), PlanError> {
     plan.nodes.iter().try_for_each(|node| match run_settings.kinds.get(&node.kind) {
         None => Err(unknown_kind_error(&node.kind, &node.id, run_settings)),

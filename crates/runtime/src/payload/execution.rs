@@ -36,6 +36,8 @@ impl UnknownWorkflow {
 /// workflow.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ExecutionResult {
+    /// The handler's answer or the run's report. `None` if decisions of this kind are only
+    /// published.
     pub result: Option<Result<Json, String>>,
     pub report: Option<RunReport>,
 }
@@ -73,7 +75,7 @@ impl Coordinator {
 
     /// Checks that an accepted plan (a workflow that a language model writes) can run. Returns an
     /// error if a node type is not registered or a condition does not compile.
-    pub(super) fn can_run(&self, decision: &Validated) -> Result<(), PlanError> {
+    pub(super) fn check_runnable(&self, decision: &Validated) -> Result<(), PlanError> {
         let plan = match &*decision.decision.kind {
             kind if self.inner.handlers.contains_key(kind) => return Ok(()),
             PLAN_KIND => Plan::from_payload(decision.payload()),
@@ -164,7 +166,7 @@ impl Coordinator {
         self.set_run_status(run, "RUNNING");
         // The status that is reported if the future is dropped. At the end of the run, another
         // status replaces it.
-        let mut final_report = FinalReport { coordinator: self, run, status: "INTERRUPTED" };
+        let mut status_on_drop = StatusOnDrop { coordinator: self, run, status: "INTERRUPTED" };
         let (coordinator, id) = (self.clone(), run.id.clone());
         let plan_validator: PlanValidator = Arc::new(move |plan: &Plan| {
             let plan = validate_plan(&coordinator.judges(), plan)?;
@@ -173,7 +175,7 @@ impl Coordinator {
         });
         let run_settings = self.inner.run_settings.with_rounds(self.judges().max_rounds());
         let report = run.run(&run_settings, &self.recovery_fn(), &plan_validator).await;
-        final_report.status = report.status.name();
+        status_on_drop.status = report.status.name();
         report
     }
 
@@ -261,13 +263,13 @@ impl Coordinator {
 
 /// A guard for a run: on drop, it writes the status of the run to the input `context` of the
 /// payload validators. So the status is correct even if the run is cancelled.
-struct FinalReport<'r> {
+struct StatusOnDrop<'r> {
     coordinator: &'r Coordinator,
     run: &'r PlanRun,
     status: &'static str,
 }
 
-impl Drop for FinalReport<'_> {
+impl Drop for StatusOnDrop<'_> {
     fn drop(&mut self) {
         self.coordinator.set_run_status(self.run, self.status);
     }
@@ -279,12 +281,13 @@ impl Judges {
     }
 }
 
-/// Validates a plan (a workflow as a payload) that a recovery decision has changed. Returns the
-/// plan with the rules' corrections. The error is a text from which a language model can correct
-/// the plan. If the rules declare no payload kind for plans, the plan is accepted unchanged.
+/// Validates a plan (a workflow that a language model writes) by the rules, including the bodies of
+/// its loops. Returns the plan with the rules' corrections. The error is a text from which a
+/// language model can correct the plan. If the rules declare no payload kind for plans, the plan is
+/// accepted unchanged.
 ///
-/// The validation leaves out the counts of HTTP requests and costs, because they include the nodes
-/// of this plan that already ran.
+/// The validation ignores the counts of HTTP requests and costs, because the counts may include
+/// nodes of this plan that already ran.
 fn validate_plan(judges: &Judges, plan: &Plan) -> Result<Plan, String> {
     if judges.get(PLAN_KIND).is_none() {
         return Ok(plan.clone());
@@ -301,9 +304,10 @@ fn validate_plan(judges: &Judges, plan: &Plan) -> Result<Plan, String> {
     }
 }
 
-/// Returns the recovery that the events after a node's failure lead to: the last accepted one, else
-/// the feedback of the last rejected decision. A failed recovery strategy is no rejected decision,
-/// because no payload was validated. The strategy is not called again then.
+/// Finds the answer to a recovery request in the events that followed a node's failure. The last
+/// accepted recovery is the answer. Without one, the feedback of the last rejected decision is. The
+/// answer is [`RecoveryAnswer::None`] if no decision was proposed. It is also `None` if the
+/// recovery strategy failed, so that the strategy is not called again.
 fn recovery_answer(handled: &[Handled]) -> RecoveryAnswer {
     let events = || handled.iter().rev().filter_map(|handled| handled.event.as_ref());
     let accepted = events().find_map(|event| match event {

@@ -1,5 +1,5 @@
 //! Plans: workflows that a language model writes as payloads. This file reads a plan from its
-//! payload and changes it as later decisions require.
+//! payload, and changes the plan as later decisions require.
 
 use super::NodeFailure;
 use rulec::condition::Condition;
@@ -25,8 +25,8 @@ pub(super) struct Plan {
     pub edges: Vec<PlanEdge>,
 }
 
-/// The fields of a plan's JSON object that this module uses. All other fields are kept, so that
-/// writing the plan preserves them.
+/// The fields of a plan's JSON object that this module uses. All other fields are stored in
+/// `other_fields`, so that writing the plan preserves them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct PlanPayload {
     #[serde(default)]
@@ -297,8 +297,8 @@ impl PlanNode {
 
 /// Name of the node field that contains the retry settings.
 const RETRY_FIELD: &str = "retry_config";
-/// Maximum number of retries that a plan, or of attempts that a recovery decision, can request for
-/// one node. A greater number is reduced to this one.
+/// Maximum number of retries of one node that a plan can request, and of attempts that a recovery
+/// decision can request. A greater number is reduced to this one.
 const MAX_ATTEMPTS: u64 = 100;
 /// Longest time limit or pause that a plan can request, in seconds: one week.
 const MAX_SECONDS: f64 = 7.0 * 24.0 * 3600.0;
@@ -326,8 +326,8 @@ pub(super) enum RecoveryAction {
 }
 
 impl RecoveryAction {
-    /// Reads a recovery action from the payload of a validated decision. `None` if decisions of
-    /// this kind request no recovery.
+    /// Reads a recovery action from the payload of a validated decision of the kind `kind`. `None`
+    /// if the payload contains no recovery action.
     pub fn from_payload(kind: &str, payload: &Json) -> Option<RecoveryAction> {
         if kind == REPLAN_KIND {
             return Some(RecoveryAction::Replan(payload.clone()));

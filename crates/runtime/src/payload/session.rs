@@ -20,14 +20,14 @@ use thiserror::Error;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// One conversation with an agent (the program's function that asks a language model), and the
-/// decisions that wait for execution. [`Coordinator::session`] creates it.
+/// decisions that wait for execution. [`Coordinator::session`] starts a session.
 #[derive(Debug)]
 pub struct Session {
     coordinator: Coordinator,
     /// Decisions that were accepted but not yet executed, in order of arrival.
     waiting: Vec<Validated>,
     /// The decision that waits for the user's answer; `None` if no decision does.
-    question: Option<Validated>,
+    unanswered: Option<Validated>,
     sender: UnboundedSender<Proposal>,
     inbox: UnboundedReceiver<Proposal>,
 }
@@ -94,7 +94,7 @@ impl Coordinator {
     /// another.
     pub fn session(&self) -> Session {
         let (sender, inbox) = unbounded_channel();
-        Session { coordinator: self.clone(), waiting: Vec::new(), question: None, sender, inbox }
+        Session { coordinator: self.clone(), waiting: Vec::new(), unanswered: None, sender, inbox }
     }
 }
 
@@ -130,7 +130,7 @@ impl Session {
     /// # Errors
     /// If the session waits for no answer.
     pub async fn answer(&mut self, answer: Json) -> Result<Turn, NothingAsked> {
-        let decision = self.question.take().ok_or(NothingAsked)?;
+        let decision = self.unanswered.take().ok_or(NothingAsked)?;
         let mut turn = Turn::default();
         turn.done.push(Done { decision, result: Ok(json!({ "answer": answer })), report: None });
         Ok(self.run_waiting(turn).await)
@@ -171,7 +171,7 @@ impl Session {
     /// the plan.
     fn judgement_of(&self, event: DecisionEvent) -> Option<Result<Validated, Rejected>> {
         match event {
-            DecisionEvent::Validated(validated) => Some(match self.coordinator.can_run(&validated) {
+            DecisionEvent::Validated(validated) => Some(match self.coordinator.check_runnable(&validated) {
                 Ok(()) => Ok(validated),
                 Err(PlanError(error)) => {
                     let feedback = error.to_string();
@@ -194,7 +194,7 @@ impl Session {
                 NextStep::Wait => break,
             }
         }
-        turn.question = self.question.clone();
+        turn.question = self.unanswered.clone();
         turn.waiting = self.waiting.len();
         turn
     }
@@ -205,7 +205,7 @@ impl Session {
     /// `turn`.
     fn select_next(&mut self, turn: &mut Turn) -> NextStep {
         let waiting_count = self.waiting.len();
-        let candidates = self.waiting.iter().chain(&self.question);
+        let candidates = self.waiting.iter().chain(&self.unanswered);
         let kinds: Vec<(String, &str)> = candidates
             .enumerate()
             .map(|(index, candidate)| (index.to_string(), &*candidate.decision.kind))
@@ -223,7 +223,7 @@ impl Session {
         };
         let interrupted_indices: Vec<usize> = arbitration.interrupted.iter().map(to_index).collect();
         if interrupted_indices.contains(&waiting_count) {
-            turn.interrupted.extend(self.question.take().map(|question| question.decision));
+            turn.interrupted.extend(self.unanswered.take().map(|question| question.decision));
         }
         let mut selected = None;
         let mut remaining = Vec::new();
@@ -238,7 +238,7 @@ impl Session {
         selected.map_or(NextStep::Wait, NextStep::Execute)
     }
 
-    /// Executes a decision. The execution is cancelled if another decision arrives whose kind
+    /// Executes a decision. The execution is cancelled if another decision is accepted whose kind
     /// interrupts other decisions.
     async fn execute_decision(&mut self, decision: Validated, turn: &mut Turn) {
         let kind = decision.decision.kind.clone();
@@ -270,7 +270,7 @@ impl Session {
             }
         };
         if suspends && !matches!(execution_result.result, Some(Err(_))) {
-            self.question = Some(decision);
+            self.unanswered = Some(decision);
             return;
         }
         let ExecutionResult { result, report } = execution_result;

@@ -11,12 +11,11 @@ use tokio::time::Instant;
 /// The type name of the plan nodes whose attempts are counted as HTTP requests.
 const HTTP_NODE_KIND: &str = "HTTP";
 
-/// For how long a request is counted in the field `requests_last_minute` of the rules' input
-/// `context`.
+/// How long a request counts in the field `requests_last_minute` of the rules' input `context`.
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Counts of the HTTP requests and costs of the nodes in all runs of plans, including nodes that
-/// failed.
+/// Number of HTTP requests and sum of costs, over all runs of plans. Requests of nodes that failed
+/// count too.
 #[derive(Debug, Default)]
 pub(super) struct Usage(Mutex<Counts>);
 
@@ -50,7 +49,7 @@ impl Usage {
 
     /// Returns a copy of `context` with the current counts as fields. A field keeps its value if
     /// that value is greater than the count. Returns `None` if no field would change.
-    pub fn add_to(&self, context: Option<&Json>) -> Option<Json> {
+    pub fn context_with_counts(&self, context: Option<&Json>) -> Option<Json> {
         let mut counts = self.lock();
         counts.forget_old_requests();
         let counted = [
@@ -65,8 +64,8 @@ impl Usage {
         };
         let mut changed = false;
         for (name, count) in counted {
-            let given = fields.get(name).and_then(Json::as_f64).unwrap_or(0.0);
-            if count.as_f64().is_some_and(|count| count > given) {
+            let earlier_count = fields.get(name).and_then(Json::as_f64).unwrap_or(0.0);
+            if count.as_f64().is_some_and(|count| count > earlier_count) {
                 fields.insert(name.to_owned(), count);
                 changed = true;
             }

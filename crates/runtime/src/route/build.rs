@@ -274,9 +274,9 @@ fn no_handler_problem(target: &str, handlers: &HandlerMap) -> Problem {
     Problem::NoHandler { target: target.to_owned(), near: similar_handler(target, handlers) }
 }
 
-/// Checks rules against the handlers, and returns them ready for use by a router. `entry` names the
-/// table where decisions start; `None` means the routes outside any table. Installs `guard` in the
-/// rules, so that it checks all later edits.
+/// Checks rules against the handlers, and returns the rules ready for use by a router. `entry`
+/// names the table where decisions start; `None` means the routes outside any table. Installs
+/// `guard` in the rules, so that the guard checks all later edits.
 pub(super) fn validate_rules(
     live: LiveRules,
     entry: Option<&str>,

@@ -38,10 +38,10 @@ pub(super) enum DecisionPart {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Difference {
     #[serde(skip)]
-    pub from: RoutePosition,
+    pub active_route: RoutePosition,
     generation: u64,
     #[serde(flatten)]
-    pub to: RoutePosition,
+    pub shadow_route: RoutePosition,
     handler: Option<String>,
     differs: Vec<DecisionPart>,
 }
@@ -56,8 +56,8 @@ impl Difference {
         shadow_decision: Option<&Decision>,
         generation: u64,
     ) -> Option<Difference> {
-        let from = RoutePosition::from_decision(active_decision);
-        let to = shadow_decision.map_or_else(
+        let active_route = RoutePosition::from_decision(active_decision);
+        let shadow_route = shadow_decision.map_or_else(
             || RoutePosition { table: active_decision.entry().to_owned(), route: None },
             RoutePosition::from_decision,
         );
@@ -65,7 +65,7 @@ impl Difference {
             shadow_decision.is_none_or(|other| !is_same(active_decision, other))
         };
         let parts = [
-            (DecisionPart::Route, from != to),
+            (DecisionPart::Route, active_route != shadow_route),
             (DecisionPart::Handler, active_decision.target() != shadow_decision.and_then(Decision::target)),
             (DecisionPart::Args, differs(|a, b| a.args() == b.args())),
             (DecisionPart::Metadata, differs(|a, b| a.metadata() == b.metadata())),
@@ -73,7 +73,13 @@ impl Difference {
         let differs: Vec<DecisionPart> =
             parts.into_iter().filter(|(_, differs)| *differs).map(|(part, _)| part).collect();
         let handler = shadow_decision.and_then(Decision::target).map(str::to_owned);
-        (!differs.is_empty()).then_some(Difference { from, generation, to, handler, differs })
+        (!differs.is_empty()).then_some(Difference {
+            active_route,
+            generation,
+            shadow_route,
+            handler,
+            differs,
+        })
     }
 
     /// True if the two decisions differ in `part`, such as the handler or the arguments.

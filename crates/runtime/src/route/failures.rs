@@ -119,7 +119,7 @@ impl Scopes {
 /// scope.
 #[derive(Default)]
 pub(super) struct FailureMemory {
-    scope: Option<ScopeFn>,
+    scope_fn: Option<ScopeFn>,
     scopes: Mutex<Scopes>,
     /// Number of scopes with failures. It is usually 0, and then a message need not take the lock
     /// of `scopes`.
@@ -127,15 +127,15 @@ pub(super) struct FailureMemory {
 }
 
 impl FailureMemory {
-    pub fn new(scope: Option<ScopeFn>) -> FailureMemory {
-        FailureMemory { scope, ..FailureMemory::default() }
+    pub fn new(scope_fn: Option<ScopeFn>) -> FailureMemory {
+        FailureMemory { scope_fn, ..FailureMemory::default() }
     }
 
     /// Returns the scope of a message, such as its conversation. All messages have one scope if the
     /// program set no function, or if the function panics.
     pub fn scope_of(&self, message: &Json) -> String {
-        let Some(scope) = &self.scope else { return String::new() };
-        task::catch_panic(|| scope(message)).unwrap_or_else(|_| {
+        let Some(scope_fn) = &self.scope_fn else { return String::new() };
+        task::catch_panic(|| scope_fn(message)).unwrap_or_else(|_| {
             tracing::warn!(target: "rulec::router", "the function that returns the error scope of a message panicked");
             String::new()
         })
@@ -144,7 +144,7 @@ impl FailureMemory {
     /// Returns the message with the recorded failures of `scope` (such as one conversation) added
     /// to its object `ctx`. Fields that `ctx` already has keep their values. If `ctx` is not an
     /// object, or the scope has no failures, returns the message unchanged.
-    pub fn add_to(&self, message: Arc<Json>, scope: &str) -> Arc<Json> {
+    pub fn with_failures(&self, message: Arc<Json>, scope: &str) -> Arc<Json> {
         if self.scope_count.load(Ordering::Acquire) == 0 {
             return message;
         }
@@ -164,9 +164,9 @@ impl FailureMemory {
     }
 
     /// Records how `handler`, called for a message of this scope, ended. A reply removes the
-    /// failures of the scope. A failure is counted with the type `error_type`. If this is `None`,
-    /// its type is the kind of the outcome, such as `timed_out`. An outcome that is no failure of a
-    /// handler, such as a missing permission, changes nothing.
+    /// failures of the scope. A failure is counted with the type `error_type`. If `error_type` is
+    /// `None`, the type is the kind of the outcome, such as `timed_out`. An outcome that is no
+    /// failure of a handler, such as a missing permission, changes nothing.
     pub fn record(&self, scope: &str, outcome: &HandlerOutcome, error_type: Option<&str>, handler: &str) {
         let route = match outcome {
             HandlerOutcome::Handled(_) => return self.forget(scope),

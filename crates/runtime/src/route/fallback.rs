@@ -22,7 +22,8 @@ pub(super) struct HandlerRun {
     pub last_handler: String,
     /// Number of calls of the handler `last_handler`.
     pub attempts: u32,
-    /// The handlers that were called earlier for this message and did not reply.
+    /// The other handlers that were tried for this message and did not reply. A fallback that was
+    /// not called, because the sender lacks a permission, is listed with 0 calls.
     pub tried: Vec<Attempt>,
     /// The type of the last error, if the handler returned a [`TypedError`](super::TypedError).
     pub error_type: Option<String>,

@@ -33,6 +33,7 @@ impl HandlerMap {
     }
 }
 
+/// A handler function, and the policy under which a router calls it.
 pub(super) struct RegisteredHandler {
     pub function: UserFunction<Request, Json>,
     pub policy: Policy,
@@ -40,10 +41,12 @@ pub(super) struct RegisteredHandler {
     /// Function that checks that the arguments in the rules fit the type of the handler's
     /// arguments. `None` if the handler takes its arguments as JSON.
     pub check_args: Option<ArgsCheck>,
-    /// Whether this is the default handler, under the name of a target that has a policy.
+    /// Whether this is the default handler, registered again under the name of a target because a
+    /// policy is set for that target.
     pub is_otherwise: bool,
 }
 
+/// A function that checks the arguments that the rules pass to a handler, given its name.
 pub(super) type ArgsCheck = fn(&Rules, &str) -> Result<(), ArgsError>;
 
 impl RegisteredHandler {

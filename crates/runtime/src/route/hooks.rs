@@ -45,7 +45,8 @@ impl Hooks {
 
     /// Calls the hooks after a handler, in order. A hook that returns null keeps the outcome; any
     /// other value becomes the reply. If a hook fails, its failure replaces the outcome's result.
-    /// The reply must not pass then, because the hook may have had to remove a part of it.
+    /// The caller must not receive the reply then: removing private data may have been the hook's
+    /// task.
     pub async fn call_after(&self, original: &Arc<Json>, message: &Arc<Json>, outcome: Outcome) -> Outcome {
         if self.after.is_empty() {
             return outcome;

@@ -70,7 +70,7 @@ struct LogInner {
     queue: Option<mpsc::Sender<LogTask>>,
     counters: Arc<LogCounters>,
     /// Channel that disconnects when the thread that writes the log ends. So the last log handle
-    /// can wait for that.
+    /// can wait for the end of the thread.
     writer_ended: Mutex<std::sync::mpsc::Receiver<()>>,
 }
 

@@ -42,7 +42,7 @@ pub struct Outcome {
     /// Number of calls of the handler that was called last. More than one if this handler was
     /// retried.
     pub attempts: u32,
-    /// The handlers that were called before the last one and did not reply.
+    /// The other handlers that were tried for this message and did not reply.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Attempt>,
     /// How the handling of the message ended, with the reply or the error.
@@ -53,16 +53,18 @@ pub struct Outcome {
     pub elapsed: Duration,
 }
 
-/// A handler that did not reply, so that a fallback was tried.
+/// A handler that was tried for a message and did not reply.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Attempt {
     /// Name of the handler that did not reply.
     pub handler: String,
-    /// Number of calls of this handler, including retries.
+    /// Number of calls of this handler, including retries. 0 if the handler was not called, because
+    /// the sender lacks a permission or the circuit is open.
     pub attempts: u32,
     /// The result of the handler's last call, as a word; see [`HandlerOutcome::kind`].
     pub result: &'static str,
-    /// The handler's error or panic message; `None` if it ended in another way, such as a timeout.
+    /// The handler's error or panic message; `None` if the handler did not reply for another
+    /// reason, such as a timeout.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -112,7 +114,7 @@ pub enum HandlerOutcome {
         /// The panic's message.
         message: String,
     },
-    /// The handler was not called, because the sender lacks permissions that it requires.
+    /// The handler was not called, because the sender lacks permissions that the handler requires.
     Refused {
         /// The route that selected the handler.
         route: String,
@@ -124,7 +126,8 @@ pub enum HandlerOutcome {
         /// The route that selected the handler.
         route: String,
     },
-    /// The message was not decided, because it is not an object or JSON cannot represent it.
+    /// The message was not decided: the message is not an object, JSON cannot represent its value,
+    /// or a hook before the decision failed.
     Invalid {
         /// The reason why the message was not decided.
         error: String,

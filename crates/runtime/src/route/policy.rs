@@ -34,7 +34,9 @@ const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);
 pub struct Policy {
     pub(super) time_limit: Option<Duration>,
     pub(super) chain_limit: Option<Duration>,
+    /// The maximum number of retries, and the pause before the first one.
     pub(super) retries: Option<(usize, Duration)>,
+    /// The number of consecutive failures that opens the circuit, and how long it stays open.
     pub(super) circuit: Option<(u32, Duration)>,
     pub(super) fallbacks: Vec<String>,
 }

@@ -22,7 +22,7 @@ const MAX_COUNTED_PAIRS: usize = 10_000;
 /// Rules that decide every message only to compare their decisions with the decisions of the active
 /// rules.
 pub(super) struct ShadowRules {
-    active: ActiveRules,
+    checked: ActiveRules,
     counts: Mutex<ShadowCounts>,
 }
 
@@ -151,7 +151,7 @@ impl ShadowRules {
         active_decision: &Decision,
         message: &Json,
     ) -> Option<Difference> {
-        let rules = &self.active.rules;
+        let rules = &self.checked.rules;
         // The result is `None` if an edit has removed the entry table from the shadow rules.
         let shadow_decision = rulec::decide_async(|| shared.decide(rules, message)).await.ok();
         let generation = shadow_decision.as_ref().map_or_else(|| rules.generation(), Decision::generation);
@@ -160,7 +160,7 @@ impl ShadowRules {
         counts.messages += 1;
         let difference = difference?;
         counts.different += 1;
-        let pair = (difference.from.clone(), difference.to.clone());
+        let pair = (difference.active_route.clone(), difference.shadow_route.clone());
         if counts.pairs.len() < MAX_COUNTED_PAIRS || counts.pairs.contains_key(&pair) {
             let count = counts.pairs.entry(pair).or_default();
             count.messages += 1;
@@ -179,7 +179,7 @@ impl ShadowRules {
         let mut pairs: Vec<PairStats> = counts.pairs.iter().map(to_pair_stats).collect();
         pairs.sort_by_key(|pair| std::cmp::Reverse(pair.differences.messages));
         ShadowStats {
-            generation: self.active.rules.generation(),
+            generation: self.checked.rules.generation(),
             messages: counts.messages,
             different: counts.different,
             pairs,
@@ -199,10 +199,10 @@ impl Router {
     /// If the rules could not become active, because they lack the entry table or one of their
     /// targets has no handler.
     pub fn shadow(&self, rules: impl Into<LiveRules>) -> Result<Vec<Warning>, RouterError> {
-        let active = self.validate(rules.into())?;
-        let (generation, warnings) = (active.rules.generation(), active.warnings.clone());
+        let checked = self.validate(rules.into())?;
+        let (generation, warnings) = (checked.rules.generation(), checked.warnings.clone());
         let _switching = self.lock_switching();
-        self.shared.shadow.store(Some(Arc::new(ShadowRules { active, counts: Mutex::default() })));
+        self.shared.shadow.store(Some(Arc::new(ShadowRules { checked, counts: Mutex::default() })));
         tracing::info!(target: "rulec::router", generation, "rules decide in the shadow");
         Ok(warnings)
     }
@@ -229,22 +229,22 @@ impl Router {
     pub fn promote(&self, generation: u64) -> Result<Swapped, SwitchError> {
         let mut previous = self.lock_switching();
         let shadow = self.shared.shadow.load_full().ok_or(SwitchError::NoShadow)?;
-        let shadow_generation = shadow.active.rules.generation();
+        let shadow_generation = shadow.checked.rules.generation();
         if shadow_generation != generation {
             return Err(SwitchError::OtherShadow { asked: generation, is: shadow_generation });
         }
-        let next = self.validate(shadow.active.rules.clone())?;
+        let next = self.validate(shadow.checked.rules.clone())?;
         self.shared.shadow.store(None);
         Ok(self.activate(next, &mut previous))
     }
 
     /// Makes the earlier rule set of this generation (version number) active again.
-    /// [`Router::generations`] returns the generations that are kept, and
+    /// [`Router::generations`] returns the generations that the router stores, and
     /// [`RouterBuilder::keep`](super::RouterBuilder::keep) sets their number.
     ///
     /// # Errors
-    /// If no rule set of this generation is kept, or if the rule set no longer passes the checks of
-    /// [`Router::swap`]. It passed these checks before, but may have been edited since.
+    /// If no rule set of this generation is stored, or if the rule set no longer passes the checks
+    /// of [`Router::swap`]. It passed these checks before, but may have been edited since.
     pub fn roll_back(&self, generation: u64) -> Result<Swapped, SwitchError> {
         let mut previous = self.lock_switching();
         let Some(rules) = previous.get(generation) else {
@@ -260,7 +260,7 @@ impl Router {
         let previous = self.lock_switching();
         Generations {
             in_force: self.rules().generation(),
-            shadow: self.shared.shadow.load().as_ref().map(|shadow| shadow.active.rules.generation()),
+            shadow: self.shared.shadow.load().as_ref().map(|shadow| shadow.checked.rules.generation()),
             previous: previous.generations(),
         }
     }

@@ -24,34 +24,35 @@ pub struct StartedRoute {
     /// The request to the selected handler; `None` if no handler was selected.
     request: Option<Request>,
     scope: String,
-    /// The permissions that the router's permission function returned for the sender; `None` if it
-    /// was not called.
+    /// The permissions that the router's permission function returned for the sender; `None` if the
+    /// function was not called.
     computed_permissions: Option<Permissions>,
     pending: PendingDecision,
-    /// Counts the call that the caller itself makes. `None` until [`StartedRoute::own_call`] has
-    /// returned its request.
+    /// Counts the handler call that the caller itself makes. `None` until
+    /// [`StartedRoute::own_call`] has returned the request for this call.
     call: Option<CountedCall>,
 }
 
 impl Router {
-    /// Decides a message, and leaves it to the caller to run the handler. This is the first half of
+    /// Decides a message, but does not run the handler; the caller does. This is the first half of
     /// [`Router::route`], for programs that have their own executor. Needs no tokio runtime.
     ///
-    /// Returns `None` if hooks, shadow rules or async host functions need tokio. Nothing is then
+    /// Returns `None` if the router has hooks or shadow rules, or if an async host function must be
+    /// awaited. Also if the rules lack the entry table, where decisions start. Nothing is then
     /// counted or logged, and the caller uses [`Router::route`].
-    pub fn begin_route(&self, original: impl Into<Arc<Json>>) -> Option<StartedRoute> {
-        let original = original.into();
+    pub fn begin_route(&self, original_message: impl Into<Arc<Json>>) -> Option<StartedRoute> {
+        let original_message = original_message.into();
         if !self.shared.hooks.is_empty() || self.shared.shadow.load().is_some() {
             return None;
         }
-        let scope = self.shared.failures.scope_of(&original);
-        let message = self.shared.failures.add_to(original.clone(), &scope);
+        let scope = self.shared.failures.scope_of(&original_message);
+        let message = self.shared.failures.with_failures(original_message.clone(), &scope);
         let rules = self.shared.active.load().rules.clone();
         let (time, start) = (OffsetDateTime::now_utc(), Instant::now());
         let decided = rulec::decide_async(|| self.shared.decide(&rules, &message)).now_or_never()?;
         let decision = Arc::new(decided.ok()?);
         let record = DecisionRecord { time, rules, decision, message, shadow_difference: None };
-        Some(StartedRoute::new(self, &original, record, scope, start))
+        Some(StartedRoute::new(self, &original_message, record, scope, start))
     }
 }
 
@@ -90,8 +91,9 @@ impl StartedRoute {
 
     /// Returns the request for the selected handler if the caller may call the handler itself. The
     /// sender must have the required permissions, and the handler must have no
-    /// [`Policy`](super::Policy). The caller then ends the message with [`StartedRoute::finish`].
-    /// If this returns `None`, the caller must end the message with [`StartedRoute::run`].
+    /// [`Policy`](super::Policy). The caller then passes the handler's result to
+    /// [`StartedRoute::finish`]. If this method returns `None`, the caller must call
+    /// [`StartedRoute::run`] instead.
     pub fn own_call(&mut self, permissions: Option<&Permissions>) -> Option<Request> {
         let request = self.request.as_ref()?;
         let shared = &self.router.shared;
@@ -109,8 +111,8 @@ impl StartedRoute {
         Some(request.clone())
     }
 
-    /// Ends the message. `result` is the result of the handler, which the caller has called itself;
-    /// see [`StartedRoute::own_call`].
+    /// Counts and logs the decision, and returns the outcome of the message. `result` is the result
+    /// of the handler, which the caller has called itself; see [`StartedRoute::own_call`].
     pub fn finish(mut self, result: Result<Json, HandlerError>) -> Outcome {
         let request = match self.take_request() {
             ControlFlow::Continue(request) => request,
@@ -159,8 +161,8 @@ impl StartedRoute {
         self.pending.finish(run.outcome)
     }
 
-    /// Takes the request for the selected handler. If no handler was selected, ends the message and
-    /// returns its outcome.
+    /// Takes the request for the selected handler. If no handler was selected, counts and logs the
+    /// decision, and returns the outcome of the message.
     fn take_request(&mut self) -> ControlFlow<Outcome, Request> {
         match self.request.take() {
             Some(request) => ControlFlow::Continue(request),

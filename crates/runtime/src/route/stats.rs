@@ -54,7 +54,7 @@ impl Latencies {
     }
 }
 
-/// Counts of messages, or of handler calls, by the way they ended.
+/// Counts of messages, or of handler calls, by their result.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Number of messages or calls that ended with a reply.
@@ -73,7 +73,8 @@ pub struct Counts {
     /// Number of messages for which [`WatchedRules`](super::WatchedRules) chose a route. Such
     /// messages call no handler.
     pub decided: u64,
-    /// Number of messages that were not decided, because they are not objects.
+    /// Number of messages that were not decided; see
+    /// [`HandlerOutcome::Invalid`](super::HandlerOutcome::Invalid).
     pub invalid: u64,
     /// Number of messages that no route matched.
     pub no_route: u64,
@@ -152,6 +153,7 @@ pub(super) struct RouterCounters {
 #[derive(Default)]
 struct CounterState {
     messages: Counts,
+    /// Counts by the name of the table, then by the name of the route; `None` for no route.
     routes: HashMap<String, HashMap<Option<String>, Counts>>,
     route_count: usize,
     handlers: HashMap<String, Counts>,
@@ -163,8 +165,8 @@ impl RouterCounters {
     }
 
     /// Counts one message by its route and its result. `route` is `None` if no route was selected.
-    /// `result` is a word that [`HandlerOutcome::kind`](super::HandlerOutcome::kind) returns, or
-    /// `cancelled`.
+    /// `result` is a word that [`HandlerOutcome::kind`](super::HandlerOutcome::kind) returns,
+    /// `cancelled`, or `decided`.
     pub fn count_message(&self, table: &str, route: Option<&str>, result: &str, latency: Duration) {
         let counters = &mut *self.lock_counters();
         counters.messages.add_result(result, latency);

@@ -19,9 +19,9 @@ pub enum Warning {
     },
     /// No route targets the handler for which a policy or time limit is set.
     UnusedPolicy {
-        /// Name for which the policy is set.
+        /// Name of the handler for which the policy is set.
         name: String,
-        /// A similar target of the rules, if there is one.
+        /// A similar handler name that a route of the rules targets, if there is one.
         near: Option<String>,
     },
     /// The entry table has no route and no default, so every message ends without a route.
@@ -29,7 +29,8 @@ pub enum Warning {
         /// Name of the table where decisions start.
         name: String,
     },
-    /// The rules read a history, and a router has none.
+    /// The rules read the history of messages. A router keeps no history, so the rules decide as if
+    /// there were no earlier messages.
     NoHistory,
 }
 

@@ -32,7 +32,7 @@ pub enum WatchError {
     /// The rule files do not compile.
     #[error(transparent)]
     Compile(#[from] CompileError),
-    /// The main file has no statement. Such a file is probably still being written.
+    /// The main file is blank. Such a file is probably still being written.
     Empty(PathBuf),
     /// The main file contains rules as text, although only signed artifacts are accepted.
     Unsigned(PathBuf),
@@ -115,7 +115,7 @@ impl Watch {
         async move { statuses.wait_for(|status| *status != known).await.ok().map(|status| status.clone()) }
     }
 
-    /// Ends the watching. The active version stays active.
+    /// Stops watching the files. The version of the rules that is active now stays active.
     pub fn close(&self) {
         self.task.abort();
     }
@@ -137,7 +137,8 @@ impl Watch {
 /// state.
 pub(super) async fn next_status(statuses: &mut watch::Receiver<WatchStatus>) -> WatchStatus {
     // An error means that the sender was dropped. The task owns the sender, and the task ends only
-    // when the `Watch` is dropped or closed. A caller that loops must then not spin.
+    // when the `Watch` is dropped or closed. If this function then returned at once, a caller that
+    // loops would spin.
     if statuses.changed().await.is_err() {
         std::future::pending::<()>().await;
     }
@@ -231,7 +232,7 @@ impl FirstVersion {
 pub(super) struct WatchedFiles {
     compiler: Compiler,
     path: PathBuf,
-    /// Whether only signed artifacts are accepted. If true, rules as text are refused.
+    /// Whether rules as text are refused, so that only artifacts are accepted.
     signed_only: bool,
 }
 

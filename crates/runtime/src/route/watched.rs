@@ -90,8 +90,9 @@ impl WatchedRulesBuilder {
         self
     }
 
-    /// Sets whether only artifacts are accepted that a key signed which the compiler
-    /// [trusts](Compiler::trust). If true, rules as text are refused. Default: false.
+    /// Sets whether rules as text are refused, so that only artifacts (files of compiled rules) are
+    /// accepted. Their signatures are checked if the compiler [trusts](Compiler::trust) keys.
+    /// Default: false.
     pub fn signed_only(mut self, signed_only: bool) -> Self {
         self.signed_only = signed_only;
         self
@@ -200,8 +201,8 @@ impl WatchedRules {
         self.watch.check();
     }
 
-    /// Returns counts and latencies of the routes since the rules were opened. There are no
-    /// handlers.
+    /// Returns counts and latencies of the routes since the rules were opened. The list of handlers
+    /// is empty.
     pub fn stats(&self) -> RouterStats {
         self.shared.counters.snapshot(std::iter::empty())
     }

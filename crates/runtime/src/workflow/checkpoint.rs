@@ -42,7 +42,8 @@ pub struct SavedChanges {
     state: RunState,
 }
 
-/// A position in the history of a run: the history before it was saved.
+/// A position in the history of a run. The part of the history before this position is already
+/// saved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavePoint {
     /// Number of nodes that had run.
@@ -52,7 +53,8 @@ pub struct SavePoint {
 }
 
 impl SavedRun {
-    /// Adds changes that the same run saved later, in their order.
+    /// Adds changes that were saved later in the same run. Several changes must be added in the
+    /// order in which they were saved.
     ///
     /// # Errors
     /// If earlier changes of the run are missing. This save is then unchanged.
@@ -125,8 +127,8 @@ impl Run {
         }
     }
 
-    /// Saves what changed since `since`, where the run was saved before. The size does not depend
-    /// on the number of nodes that ran before `since`.
+    /// Returns the changes of the run after the earlier save `since`. The size of the result does
+    /// not depend on the number of nodes that ran before `since`.
     pub fn save_changes(&self, since: SavePoint) -> SavedChanges {
         let state = self.state.since(since.executed, since.deliveries);
         SavedChanges { since, memory: self.clone_memory(), state }
@@ -138,7 +140,7 @@ impl Run {
         SavePoint { executed: report.executed.len(), deliveries: report.deliveries.len() }
     }
 
-    /// Returns the values that the nodes' processors keep, by node.
+    /// Returns the values that the nodes' processors store between their calls, by node id.
     fn clone_memory(&self) -> BTreeMap<NodeId, Value> {
         let lock_and_clone =
             |value: &Arc<Mutex<Value>>| value.lock().unwrap_or_else(PoisonError::into_inner).clone();

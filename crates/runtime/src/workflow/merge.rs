@@ -30,7 +30,7 @@ pub trait MergeStrategy: Send + Sync {
     }
 
     /// True if the run keeps the merged input of each node for
-    /// [`merge_again`](MergeStrategy::merge_again). It is then a part of saved runs.
+    /// [`merge_again`](MergeStrategy::merge_again). Saved runs then contain the merged inputs.
     fn keeps_previous(&self) -> bool {
         false
     }

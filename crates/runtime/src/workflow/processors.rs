@@ -50,7 +50,8 @@ pub struct LoopState {
     previous: Option<f64>,
 }
 
-/// The reason why a loop exits, or the change of the score in the loop's latest round.
+/// A result of the check that a [`Loop`] makes after each round: a reason to exit, or a drop of the
+/// score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LoopReason {
@@ -70,9 +71,9 @@ pub struct LoopDecision {
     pub current_round: i64,
     /// Whether the loop exits after this round.
     pub should_exit: bool,
-    /// Why the loop exits. While it goes on, how the score of the node's output changed since the
-    /// last round. `None` if there is nothing to report.
-    /// Serializes as a name such as `max_rounds_reached`; `None` serializes as an empty text.
+    /// The last [`LoopReason`], in the order of its variants, that applies after this round; `None`
+    /// if none applies. Serializes as a name such as `max_rounds_reached`; `None` serializes as an
+    /// empty text.
     #[serde(serialize_with = "serialize_reason")]
     pub exit_reason: Option<LoopReason>,
 }

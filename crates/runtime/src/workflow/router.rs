@@ -1,6 +1,6 @@
-//! Routers select the next nodes that receive a node's output. A router names targets, and the
-//! engine resolves the names to nodes. The rule that selects an edge declares whether the edge is a
-//! loop-back (an edge to an earlier node). The engine never infers loop-backs from the order of the
+//! Routers select the next nodes that receive a node's output. A router returns a [`Route`], and
+//! the engine resolves the targets of the route to nodes. The route declares whether it is a
+//! loop-back (leads to an earlier node). The engine never infers loop-backs from the order of the
 //! nodes.
 
 use rulec_lang::graph::{NodeId, Route, Target};
@@ -26,12 +26,12 @@ pub trait ConditionalRouter: Send + Sync {
     fn routes(&self, next: &[NodeId]) -> Vec<Route>;
 }
 
-type Test = Box<dyn Fn(&Value) -> bool + Send + Sync>;
+type Predicate = Box<dyn Fn(&Value) -> bool + Send + Sync>;
 
 /// A router of Rust predicates: the first predicate that is true for a node's output selects the
 /// route. Without `otherwise`, an output that no predicate matches is sent to every next node.
 pub struct FirstMatch {
-    rules: Vec<(Test, Route)>,
+    rules: Vec<(Predicate, Route)>,
     otherwise: Route,
 }
 

@@ -91,7 +91,8 @@ pub(super) struct RunState {
 }
 
 impl RunState {
-    /// Returns the state without the first nodes that ran and the first deliveries of its report.
+    /// Returns the state for [`Run::save_changes`]: its report lacks the first `executed` nodes
+    /// that ran and the first `deliveries` deliveries, because an earlier save contains them.
     pub(super) fn since(&self, executed: usize, deliveries: usize) -> RunState {
         let RunState { pending, stack, waiting, merged, rounds, again, failed, report } = self;
         let Report { stalled, limit_hit, failures, outputs, .. } = report;
@@ -124,6 +125,7 @@ struct ReadyNode {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+/// An output of a node, and the nodes to which it is not delivered yet.
 struct PendingOutput {
     from: NodeId,
     targets: VecDeque<NodeId>,
@@ -131,6 +133,7 @@ struct PendingOutput {
     loop_back: bool,
 }
 
+/// One delivery that must be made next: the output of the node `from` to the node `to`.
 struct PendingDelivery {
     from: NodeId,
     to: NodeId,
@@ -436,6 +439,7 @@ fn pass_through_fields(keys: &[String], input: &Value, output: &mut Value) {
     }
 }
 
+/// A processor call that can start: the processor, its input and its time limit.
 struct NodeJob {
     processor: Arc<dyn Processor>,
     processor_call: Call,

@@ -17,11 +17,11 @@ pub(in super::super) const LOOP_KIND: &str = "LOOP";
 
 /// The config field of a `LOOP` node that contains the node to repeat.
 const BODY_FIELD: &str = "body";
-/// The config fields of `CONDITION` and `LOOP` nodes that contain a condition. Both names mean the
-/// same.
+/// The two names of the config field of a `CONDITION` or `LOOP` node that contains the condition.
+/// If both fields are set, the first one applies.
 const CONDITION_FIELDS: [&str; 2] = ["condition", "expression"];
-/// The config fields of a `LOOP` node that contain the list to iterate over. Both names mean the
-/// same.
+/// The two names of the config field of a `LOOP` node that contains the list to iterate over. If
+/// both fields are set, the first one applies.
 const LIST_FIELDS: [&str; 2] = ["items", "collection"];
 /// The config fields of a `LOOP` node that limit its rounds. If both are set, the smaller number
 /// applies.
@@ -50,9 +50,9 @@ pub(super) struct LoopSettings {
     condition: Option<Condition>,
 }
 
-/// Returns the node without the config fields that are not filled with the rest. In a condition,
-/// `${a.b}` is a name that the engine evaluates; a value in its place could change the condition.
-/// The body of a loop is filled in each round.
+/// Returns the node without its condition and its loop body, so that the placeholders in the rest
+/// of its config can be filled. In a condition, `${a.b}` is a name that the engine evaluates; a
+/// value in its place could change the condition. The body of a loop is filled in each round.
 pub(super) fn without_control_fields(node: &PlanNode) -> PlanNode {
     let mut node = node.clone();
     node.config.retain(|name, _| *name != BODY_FIELD && !CONDITION_FIELDS.contains(&&**name));
@@ -112,9 +112,9 @@ fn read_body(node: &PlanNode) -> Result<PlanNode, Message> {
 }
 
 /// Reads a number of rounds. Rules accept any number without a fraction, such as `3.0`, so this
-/// function accepts them too.
+/// function accepts such numbers too. `None` for any other value.
 fn read_rounds(value: &Json) -> Option<u64> {
-    // The conversion of a number outside of this range saturates.
+    // A number outside of this range is refused, because its conversion would saturate.
     let whole = |number: &f64| number.fract() == 0.0 && (0.0..u64::MAX as f64).contains(number);
     value.as_u64().or_else(|| value.as_f64().filter(whole).map(|number| number as u64))
 }
@@ -130,8 +130,8 @@ pub(super) fn evaluate_condition(state: &RunState, node: &PlanNode, input: &Json
 }
 
 impl LoopSettings {
-    /// Reads the settings of a `LOOP` node: its conditions and its body from `node`, and the rest
-    /// from `filled_config`, where placeholders are filled.
+    /// Reads the settings of a `LOOP` node: the condition and the body from `node`, the list and
+    /// the numbers of rounds from `filled_config`, where placeholders are filled.
     pub fn read(node: &PlanNode, filled_config: &Json) -> Result<LoopSettings, String> {
         let body = read_body(node).map_err(|error| error.to_string())?;
         let condition = read_condition(node).map_err(|error| error.to_string())?;
@@ -159,7 +159,7 @@ impl LoopSettings {
     ///
     /// # Errors
     /// If the config of a loop without a condition allows more than `limit` rounds.
-    pub fn rounds(&self, limit: u64) -> Result<u64, String> {
+    pub fn rounds_within(&self, limit: u64) -> Result<u64, String> {
         match self.bound {
             Some(bound) if bound > limit && self.condition.is_none() => {
                 Err(format!("the loop has {bound} rounds, and at most {limit} are allowed"))
@@ -168,9 +168,9 @@ impl LoopSettings {
         }
     }
 
-    /// Returns the input of the node that a loop repeats: the loop's input with three more fields.
-    /// `index` is the number of the round from 0, `item` the list item of the round, and `last` the
-    /// output of the previous round.
+    /// Returns the input of the node that a loop repeats: the loop's input with up to three more
+    /// fields. `index` is the number of the round from 0. `item` is the list item of the round, if
+    /// the loop has a list. `last` is the output of the previous round, if there was one.
     pub fn round_input(&self, input: &Json, index: u64, last: Option<&Json>) -> Json {
         let mut fields = input.as_object().cloned().unwrap_or_default();
         fields.insert("index".to_owned(), index.into());
@@ -180,7 +180,8 @@ impl LoopSettings {
         Json::Object(fields)
     }
 
-    /// True if the loop runs another round: its condition is true, or it has no condition.
+    /// True if the loop has no condition, or if the condition is true after a round with this input
+    /// and this output.
     pub fn continues(&self, state: &RunState, round_input: &Json, output: &Json) -> bool {
         let mut fields = round_input.as_object().cloned().unwrap_or_default();
         fields.insert("last".to_owned(), output.clone());
@@ -190,8 +191,8 @@ impl LoopSettings {
 }
 
 impl Plan {
-    /// Returns the plan as a payload in which the body of each loop is also a node of its own,
-    /// after the loop. In this form, the rules validate a body like any other node.
+    /// Returns the plan as a payload in which the body of each loop is also a separate node after
+    /// the loop. So the rules validate a body like any other node.
     pub fn to_payload_with_bodies(&self) -> Json {
         let mut payload = self.to_payload();
         for node in self.nodes.iter().filter(|node| node.kind == LOOP_KIND) {

@@ -39,7 +39,7 @@ struct AttemptSeries {
     count: u64,
     pause: Duration,
     /// Whether there is also a pause before the first attempt.
-    pauses_first: bool,
+    pauses_before_first: bool,
     alternative_node: Option<String>,
 }
 
@@ -93,7 +93,7 @@ impl PlanStep {
 
     /// Changes the run as a recovery decision (how to continue after a failure) requires. Without a
     /// decision, the plan's retry settings apply. Returns the attempts to make; `None` if the node
-    /// is skipped.
+    /// is skipped. Returns an error if the decision ends the run or cannot be applied.
     fn apply_recovery(&self, recovery: Option<RecoveryAction>) -> Result<Option<AttemptSeries>, String> {
         let mut state = self.run.lock_state();
         if state.early_end.is_some() {
@@ -106,7 +106,7 @@ impl PlanStep {
                 Ok(Some(AttemptSeries {
                     count: retries + 1,
                     pause,
-                    pauses_first: false,
+                    pauses_before_first: false,
                     alternative_node: None,
                 }))
             }
@@ -124,7 +124,7 @@ impl PlanStep {
                 Ok(Some(AttemptSeries {
                     count: attempts,
                     pause: delay,
-                    pauses_first: true,
+                    pauses_before_first: true,
                     alternative_node,
                 }))
             }
@@ -169,7 +169,7 @@ impl PlanStep {
     /// ended. Returns true if an attempt succeeded.
     async fn make_attempts(&self, attempts: &AttemptSeries, input: &Json) -> bool {
         for attempt in 0..attempts.count {
-            if attempt > 0 || attempts.pauses_first {
+            if attempt > 0 || attempts.pauses_before_first {
                 sleep(attempts.pause).await;
             }
             // The failure of another node may have ended the run in the meantime.
@@ -290,7 +290,7 @@ impl PlanStep {
         let NodeWork::Processor(factory) = self.work_of(&settings.body.kind)? else {
             return Err(format!("a loop cannot repeat a node of type `{}`", settings.body.kind));
         };
-        let rounds = settings.rounds(max_rounds)?;
+        let rounds = settings.rounds_within(max_rounds)?;
         let mut results: Vec<Json> = Vec::new();
         for index in 0..rounds {
             if index == max_rounds {

@@ -13,9 +13,9 @@ const SECRET_HEADERS: [&str; 5] =
 const NAME_FIELDS: [&str; 2] = ["name", "key"];
 /// The field that contains a header's value, if headers are a list of objects.
 const VALUE_FIELD: &str = "value";
-/// Minimum length in bytes at which a credential, or its start in a truncated text, is searched in
-/// other texts. Shorter ones would match by chance.
-const MIN_BYTES: usize = 4;
+/// Minimum length in bytes of a credential, or of its start in a truncated text, that is searched
+/// for in other texts. Shorter ones would match by chance.
+const MIN_CREDENTIAL_BYTES: usize = 4;
 /// Minimum length in bytes of a text that is masked because it is a part of a credential, such as a
 /// match of a pattern.
 const MIN_PART_BYTES: usize = 8;
@@ -26,25 +26,26 @@ const MIN_PART_BYTES: usize = 8;
 pub struct Credentials(Vec<String>);
 
 impl Credentials {
-    /// Masks the values of headers with credentials, in each field `headers` of the message. The
-    /// headers are an object, a list of pairs, or a list of objects with `name` and `value`.
+    /// Masks the values of headers with credentials, in each field `headers` of the message.
+    /// Returns the masked credentials. The headers are an object, a list of pairs, or a list of
+    /// objects with `name` and `value`.
     pub fn mask_in(message: &mut Json) -> Credentials {
         let mut found = Credentials::default();
-        found.find(message);
+        found.mask_headers_in(message);
         found
     }
 
-    fn find(&mut self, value: &mut Json) {
+    fn mask_headers_in(&mut self, value: &mut Json) {
         match value {
             Json::Object(fields) => {
                 for (name, value) in fields {
                     match name.eq_ignore_ascii_case(HEADERS_FIELD) {
                         true => self.mask_headers(value),
-                        false => self.find(value),
+                        false => self.mask_headers_in(value),
                     }
                 }
             }
-            Json::Array(items) => items.iter_mut().for_each(|item| self.find(item)),
+            Json::Array(items) => items.iter_mut().for_each(|item| self.mask_headers_in(item)),
             _ => {}
         }
     }
@@ -62,8 +63,8 @@ impl Credentials {
         }
     }
 
-    /// Masks the value of one header in a list of headers, if its name is the name of a secret
-    /// header.
+    /// Masks the value of one header in a list of headers, if the header's name is one of
+    /// [`SECRET_HEADERS`].
     fn mask_header(&mut self, header: &mut Json) {
         match header {
             Json::Array(pair) => {
@@ -102,7 +103,9 @@ impl Credentials {
                 self.0.push(text);
             }
             // Small numbers occur in many places.
-            Json::Number(number) if number.to_string().len() >= MIN_BYTES => self.0.push(number.to_string()),
+            Json::Number(number) if number.to_string().len() >= MIN_CREDENTIAL_BYTES => {
+                self.0.push(number.to_string())
+            }
             Json::Array(items) => items.into_iter().for_each(|item| self.remember(item)),
             Json::Object(fields) => fields.into_values().for_each(|value| self.remember(value)),
             Json::String(_) | Json::Number(_) | Json::Bool(_) | Json::Null => {}
@@ -135,9 +138,9 @@ impl Credentials {
         let (part, is_truncated) = text.strip_suffix('…').map_or((text, false), |start| (start, true));
         self.0.iter().any(|secret| {
             text == secret
-                || secret.len() >= MIN_BYTES && text.contains(secret.as_str())
+                || secret.len() >= MIN_CREDENTIAL_BYTES && text.contains(secret.as_str())
                 || part.len() >= MIN_PART_BYTES && secret.contains(part)
-                || is_truncated && part.len() >= MIN_BYTES && secret.starts_with(part)
+                || is_truncated && part.len() >= MIN_CREDENTIAL_BYTES && secret.starts_with(part)
         })
     }
 }

@@ -37,6 +37,7 @@ pub(in crate::route) struct DecisionRecord {
     pub shadow_difference: Option<Difference>,
 }
 
+/// A decision in the queue of the log, with the outcome of its message.
 pub(super) struct QueuedEntry {
     record: DecisionRecord,
     /// The outcome of the message, without the handler's reply.

@@ -37,7 +37,7 @@ impl Council {
             let members = members.filter(|members| !members.is_empty()).ok_or_else(expected_members)?;
             let create = |(name, member_config): (&String, &Value)| -> Result<_, Message> {
                 let member = match member_config {
-                    Value::String(text) => constant(text.clone()),
+                    Value::String(text) => constant_processor(text.clone()),
                     _ => member(member_config).map_err(|error| message!("the member `{name}`: {error}"))?,
                 };
                 Ok((name.clone(), member))
@@ -47,7 +47,7 @@ impl Council {
     }
 }
 
-fn constant(text: String) -> Arc<dyn Processor> {
+fn constant_processor(text: String) -> Arc<dyn Processor> {
     from_fn(move |_| std::future::ready(Ok(Value::String(text.clone()))))
 }
 
