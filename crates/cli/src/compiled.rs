@@ -23,7 +23,7 @@ pub struct CompileTarget {
     /// The root folder for imports. `None` means the folder of the rules file.
     pub root: Option<PathBuf>,
     /// How to load the file if it is another system's JSON document. Unless the user names the
-    /// system, a `.json` file is recognized by its shape.
+    /// system, the system of a `.json` file is recognized by the shape of the document.
     pub document: DocumentArgs,
     /// Index of the command-line argument that names the folder in which the file was found. Only
     /// files found by the same argument are searched for imports of each other. `None` if the
@@ -53,8 +53,8 @@ pub const STDIN: &str = "<stdin>";
 const HEADER_BYTES: u64 = 64;
 
 /// True if a file starts like compiled rules (an artifact). Also true for a file `*.rulec` that is
-/// not text, so that damage of its first bytes is reported as such. False if it cannot be read; the
-/// code that loads the file then reports the error.
+/// not text, so that a damaged header is reported as damage and not as a syntax error. False if the
+/// file cannot be read; the code that loads the file then reports the error.
 pub fn is_artifact(path: &Path) -> bool {
     let mut header = Vec::new();
     let is_read =
@@ -228,7 +228,7 @@ impl CompileTarget {
     }
 
     /// Compiles the rules from standard input as if they were a file in the root folder. Without a
-    /// root, the current folder takes its place. The returned bool is true if the input was an
+    /// root folder, the current folder is the root. The returned bool is true if the input was an
     /// artifact (compiled rules).
     fn compile_stdin(&self, compiler: &Compiler) -> Result<(Result<Rules, CompileError>, bool), CliError> {
         let bytes = stdio::read_stdin(MAX_ARTIFACT_BYTES)?;
@@ -287,7 +287,7 @@ impl Compiled {
     }
 
     /// Returns the name of a source file for messages: its path, as it would be written on the
-    /// command line. Source names are relative to the root.
+    /// command line. The source map stores names relative to the root folder.
     pub fn file_name(&self, file: FileId) -> String {
         let folder = match &self.target.root {
             Some(root) => root.as_path(),

@@ -229,8 +229,9 @@ fn html_head() -> String {
     )
 }
 
-/// Formats the coverage of several rules files as one HTML page without external parts. Unless
-/// `show_private`, the page leaves out the tests of rules with private fields.
+/// Formats the coverage of several rules files as one HTML page that loads no other file. Unless
+/// `show_private`, the page omits the tests of rules with private fields, because tests may contain
+/// values of these fields.
 pub fn format_html(files: &[(&Compiled, &Coverage<'_>, &[Finding])], show_private: bool) -> String {
     let mut out = html_head();
     for (compiled, coverage, findings) in files {
@@ -264,8 +265,8 @@ pub fn format_html(files: &[(&Compiled, &Coverage<'_>, &[Finding])], show_privat
     out + "</body>\n</html>\n"
 }
 
-/// Replaces the tests in the source text of a file by blanks and a mask. Lines and byte offsets
-/// stay as they are.
+/// Replaces each test in the source text of a file by a mask and blanks. Line numbers and byte
+/// offsets do not change.
 fn without_tests(text: &str) -> String {
     let mut shown = text.to_owned();
     for statement in rulec_syntax::parse(Threads::All, FileId(0), text).statements {

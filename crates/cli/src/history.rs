@@ -1,6 +1,6 @@
 //! Implements `rulec history`: shows, checks and compacts the history that `rulec run --history`
-//! has recorded, in a folder or at a Redis server. An optional feature, because it compiles SQLite,
-//! which is written in C.
+//! has recorded, in a folder or at a Redis server. The cargo feature `history` is optional, because
+//! it compiles SQLite, which is written in C.
 
 #[cfg(feature = "history")]
 mod store;
@@ -103,7 +103,7 @@ mod with {
     use serde_json::{Value as Json, json};
     use std::sync::mpsc::sync_channel;
 
-    /// Maximum number of messages that are read ahead of printing.
+    /// Maximum number of messages that are read from the history and not yet printed.
     const MAX_WAITING: usize = 1_000;
 
     pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {

@@ -79,7 +79,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         report(&imported.report, args.json, term);
         return Err(CliError::error(message!("{name}: every item was skipped, so no rules were written")));
     }
-    // The text is formatted, so that `rulec fmt` leaves it unchanged.
+    // Formats the text, so that a later `rulec fmt` leaves it unchanged.
     let text = format(&imported.text).map_or(imported.text, |formatted| formatted.text);
     files::write_output(args.output.as_deref(), args.force, &text, term, out)?;
     report(&imported.report, args.json, term);

@@ -93,8 +93,8 @@ impl StreamJudges {
         }
     }
 
-    /// Returns the validator for a payload. A payload that names no payload kind of the rules is
-    /// rejected.
+    /// Returns the validator for a payload. If the payload names no payload kind of the rules,
+    /// returns the judgement that rejects it.
     fn find(&self, payload: &Json) -> Result<&Judge, Box<Judgement>> {
         match self {
             StreamJudges::One(judge) => Ok(judge),
@@ -185,8 +185,9 @@ struct JudgingWorker<'j> {
 }
 
 impl JudgingWorker<'_> {
-    /// Validates the payload of a line with the history, and records the other fields of the line.
-    /// Also returns why the history may lack messages. Returns `None` if the line is only recorded.
+    /// Validates the payload of a line with the history, and records the other fields of the line
+    /// as a message. Also returns the reason why the history may lack messages. Returns `None` if
+    /// the line is only recorded.
     fn judge_and_record(
         &self,
         (rules, history): (&Rules, &RunHistory),
@@ -204,7 +205,7 @@ impl JudgingWorker<'_> {
             );
             return Err(LineFailure::NoAnswer { code: Code::DecisionFailed, message, help });
         };
-        // The inputs are checked before the message is recorded. A line that is refused is not.
+        // Checks the input fields first, so that the message of a refused line is not recorded.
         let judge = match self.judges.find(&payload) {
             Ok(judge) => Ok(judge.clone().message(&message).map_err(wrong_input)?),
             Err(rejection) => Err(rejection),

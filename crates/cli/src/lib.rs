@@ -308,8 +308,8 @@ fn finish_run(result: Result<Status, CliError>, term: &Term, out: &mut Out) -> S
 }
 
 /// Prints the output of clap: the requested help, or an error in the arguments. If one of `args`
-/// contains control characters, they are escaped, because the error may quote it. Returns the exit
-/// status.
+/// contains control characters, they are escaped, because the error may quote the argument. Returns
+/// the exit status.
 fn print_clap_error(error: &clap::Error, args: &[OsString]) -> Status {
     let (term, mut out, text) = (Term::new(Color::Auto), Out::new(), error.render());
     // If an argument contains control characters, the text is printed escaped and without colour,

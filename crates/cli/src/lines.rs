@@ -82,8 +82,8 @@ impl LineChunk {
         (is_table && !first.starts_with(b"{")).then_some(message!("a table of values (CSV)"))
     }
 
-    /// True if the first lines are a table of values: names of columns with `,`, `;` or tabs
-    /// between them, and lines with as many of these separators.
+    /// True if the input begins like a CSV table. The first line then consists of column names with
+    /// separators (`,`, `;` or tabs), and the second line has at least as many separators.
     fn has_header(&self) -> bool {
         let lines = self.lines().filter_map(|(_, line)| line).map(<[u8]>::trim_ascii);
         let mut lines = lines.filter(|line| !line.is_empty());
@@ -93,7 +93,8 @@ impl LineChunk {
             let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
             cell.first().is_some_and(u8::is_ascii_alphabetic) && cell.iter().all(is_part)
         };
-        // Before JSON lines, the first line is a damaged message.
+        // If the second line begins a JSON object, the first line is a damaged message, not a
+        // header.
         !second.starts_with(b"{")
             && [b',', b';', b'\t'].into_iter().any(|separator| {
                 let count = |line: &[u8]| line.iter().filter(|byte| **byte == separator).count();
@@ -103,8 +104,8 @@ impl LineChunk {
     }
 
     /// Adds a line to this batch. The line's bytes begin at `start` and end where the bytes of this
-    /// batch end. For a line that is `too_long`, only its number is kept. For the `first_of_input`,
-    /// a byte order mark at the start is left out.
+    /// batch end. A line that is `too_long` is stored without its bytes. From the `first_of_input`,
+    /// a byte order mark is removed.
     fn push_line(&mut self, start: usize, first_of_input: bool, too_long: bool) {
         if too_long {
             self.bytes.truncate(start);

@@ -51,9 +51,8 @@ impl<'a> AnswerMode<'a> {
     }
 }
 
-/// The outcome of a whole run. First come the workers, which have counted their results. The
-/// summary of the decisions that were made directly on columns follows, and then the number of
-/// rejected messages.
+/// The outcome of a whole run: the workers with their own counts, the summary of the decisions that
+/// were made directly on columns, and the number of rejected messages.
 pub type StreamResult<W> = (Vec<W>, Summary, usize);
 
 /// The input of one job of a worker thread: a batch of lines or a batch of rows.
@@ -365,7 +364,7 @@ fn stream_name(stream: &StreamArgs) -> String {
     stream.input_path().map_or_else(|| "standard input".to_owned(), |path| path.display().to_string())
 }
 
-/// A source of rows that also moves a progress bar.
+/// Reads batches of rows from a columnar input, and updates the progress bar.
 struct ProgressSource {
     source: Box<dyn Source>,
     progress: InputProgress,
@@ -446,7 +445,7 @@ impl<W: Worker> WorkerState<W> {
 
     /// Converts each row to a JSON message with `messages`, and lets the worker process the
     /// message. `first_row` is the number of the first row in the batch. Returns the results as
-    /// JSON lines. Without `messages`, returns nothing.
+    /// JSON lines. Without `messages`, returns an empty text.
     fn answer_rows(
         &mut self,
         part: &Part,

@@ -9,11 +9,11 @@ use rulec_history_store::{DurableStore, Kept, Report};
 use rulec_history_store::{SharedAddress, SharedStore};
 use std::path::Path;
 
-/// The environment variable with the password of a server whose address has none.
+/// The environment variable with the password for a server whose address contains no password.
 #[cfg(feature = "shared")]
 const PASSWORD_VARIABLE: &str = "RULEC_HISTORY_PASSWORD";
 
-/// A history that outlives the program.
+/// A history that is stored outside the program: in a folder or at a server.
 #[derive(Debug)]
 pub enum KeptStore {
     Disk(DurableStore),
@@ -30,8 +30,8 @@ pub fn is_address(place: &Path) -> bool {
     place.to_string_lossy().contains("://")
 }
 
-/// Opens the history in a folder or at a server. Creates it if it does not exist. At a server, it
-/// has the name in the address, or else `name`.
+/// Opens the history in the folder `place` or at the server `place`, or creates it. At a server,
+/// the history has the name that the address contains, or else `name`.
 pub fn open(place: &Path, name: &str) -> Result<KeptStore, CliError> {
     if is_address(place) {
         return open_shared(place, Some(name), true);
@@ -45,8 +45,9 @@ pub fn open(place: &Path, name: &str) -> Result<KeptStore, CliError> {
     DurableStore::open(place).map(KeptStore::Disk).map_err(|error| store_error(&error))
 }
 
-/// Opens the history in a folder or at a server. At a server, it has the name in the address, or
-/// else `name`. Without both, it is the only history there.
+/// Opens the existing history in the folder `place` or at the server `place`. At a server, the
+/// history has the name that the address contains, or else `name`. Without both names, opens the
+/// only history at the server.
 ///
 /// # Errors
 /// If there is no such history.
@@ -89,7 +90,8 @@ fn open_shared(_: &Path, _: Option<&str>, _: bool) -> Result<KeptStore, CliError
 }
 
 impl KeptStore {
-    /// Lets calls return before their changes are on disk. A server is always waited for.
+    /// Lets calls that record messages return before the messages are on disk. Has no effect for a
+    /// history at a server.
     #[must_use]
     pub fn deferred(self) -> KeptStore {
         match self {
@@ -99,7 +101,8 @@ impl KeptStore {
         }
     }
 
-    /// Waits until all changes of earlier calls are kept.
+    /// Waits until the changes of all earlier calls are on disk. Returns at once for a history at a
+    /// server, because each call waits for the server.
     pub fn flush(&self) -> Result<(), StoreError> {
         match self {
             KeptStore::Disk(store) => store.flush(),
