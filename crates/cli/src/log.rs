@@ -169,7 +169,7 @@ fn print_summary(
             term.print(&message!("head: {head}"));
         }
     }
-    // Without a checkpoint, anyone could have computed the hashes.
+    // Without a signed checkpoint, anyone could have computed the hashes.
     let is_unsigned = has_key && lines > 0 && checkpoints == 0;
     if is_unsigned {
         out.write_message(&message!("no line is a signed checkpoint, so the key proves nothing"))?;

@@ -66,7 +66,8 @@ pub enum NoAnswer {
 pub struct Model {
     #[cfg(feature = "http")]
     endpoint: Option<endpoint::Endpoint>,
-    /// The file that records the answers, or that contains them.
+    /// The file to which answers are recorded (`--record`), or from which recorded answers are read
+    /// (`--replay-answers`).
     file: Option<AnswerFile>,
 }
 

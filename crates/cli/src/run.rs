@@ -151,7 +151,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let model = args.model.open()?;
     let matcher = meaning::intent_matcher(&rules, entry, model.is_some(), term);
     if args.analysis {
-        // Reports before the first message that the intents cannot be learned.
+        // If the classifier of intents cannot be trained, reports this before any message is read.
         rules.analyze_text("", &Json::Null).map_err(|error| CliError::error(error.to_message()))?;
     }
     if let Some(question) = question.as_ref().filter(|_| model.is_none()) {
@@ -278,7 +278,7 @@ impl DecidingWorker<'_> {
         if self.args.log.is_some() {
             let analysis = analysis.map(|analysis| self.rules.masked_analysis(analysis));
             let decided = decided.analysis(analysis);
-            // A message that was read as JSON can be written as JSON.
+            // Serializing cannot fail, because the message was parsed from JSON.
             self.log_lines.extend(decided.to_log_line().unwrap_or_default());
         }
     }

@@ -128,7 +128,7 @@ pub struct Args {
     pub drain: u64,
 }
 
-/// What happens to lines of the log that come faster than they can be written.
+/// How the service handles lines of the decision log that arrive faster than they can be written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Mode {
     /// They are dropped and counted
@@ -175,7 +175,8 @@ mod with {
 
     /// Maximum number of lines of the decision log that wait in memory.
     const LOG_CAPACITY: usize = 10_000;
-    /// Maximum number of bytes of the messages in the waiting lines of the decision log.
+    /// Maximum number of bytes of the messages in the lines of the decision log that wait in
+    /// memory.
     const LOG_CAPACITY_BYTES: usize = 64 << 20;
 
     pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
@@ -268,8 +269,9 @@ mod with {
         }))
     }
 
-    /// Returns what opens the history of each rule set: a folder of its own in the folder, or a
-    /// history of its own at the server.
+    /// Returns the function that opens the history of a rule set, given the name of the rule set.
+    /// In a folder, each rule set has a subfolder; at a server, each has a history of its own.
+    /// `None` without `--history`.
     #[cfg(feature = "history")]
     fn open_history(args: &Args) -> Result<Option<rulec_serve::OpenHistory>, CliError> {
         use crate::history::{is_address, open};

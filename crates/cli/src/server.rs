@@ -18,7 +18,8 @@ pub struct ServerArgs {
     pub server_token: Option<String>,
 }
 
-/// Selects the rules of a service that an answer must come from.
+/// Option that requires a certain generation of the rules at a service. A service raises the number
+/// of the generation when it loads changed rules.
 #[derive(Clone, Debug, clap::Args)]
 pub struct GenerationArgs {
     /// Fail unless the rules in force at the service have this generation
@@ -176,7 +177,8 @@ mod with {
 
         /// Sends a request. Returns the body of the response.
         fn send(&self, request: Request) -> Result<String, Failure> {
-            // Parsed as JSON by the client, an answer could be nested 128 deep at most.
+            // The response is requested as text, because the client parses JSON only to a depth of
+            // 128.
             let mut request = request.repeatable().as_text();
             if let Some(token) = &self.token {
                 request = request.bearer(token).map_err(|error| Failure::new(error.to_message()))?;

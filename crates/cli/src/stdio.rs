@@ -79,6 +79,7 @@ pub fn output_files() -> Vec<Metadata> {
 }
 
 /// True if both metadata belong to the same file, even if the file was found under different paths.
+/// Always false on systems other than Unix.
 pub fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
     #[cfg(unix)]
     {

@@ -308,7 +308,8 @@ impl StreamArgs {
     }
 }
 
-/// The result of [`Worker::end_chunk`].
+/// The result of [`Worker::end_chunk`]: the error of the line at which the worker failed, if any.
+/// `Err` if the records of the chunk cannot be written.
 type ChunkEnd = Result<Option<CliError>, CliError>;
 
 /// The output for a chunk of lines, and the number of lines in the chunk that are not messages.

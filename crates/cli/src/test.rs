@@ -111,7 +111,7 @@ enum Format {
     Junit,
 }
 
-/// The outcome of a test, with its location in the form in which messages show file names.
+/// The outcome of a test, with the file name and the position that messages show for the test.
 struct ReportedTest {
     file: String,
     line: usize,

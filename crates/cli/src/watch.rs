@@ -16,8 +16,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(300);
 /// the file is the standard output or standard error of this program.
 type FileStamps = BTreeMap<PathBuf, Option<(SystemTime, u64)>>;
 
-/// The watched files: the named files, all rules below the named folders, and the files that the
-/// rules import.
+/// The watched files: the files in `paths`, all rule files below the folders in `paths`, and the
+/// files that the rules import.
 pub struct FileWatch<'a> {
     paths: &'a [PathBuf],
     /// Files that this program writes. Changes of these files are ignored, because they may be in a

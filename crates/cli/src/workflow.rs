@@ -4,6 +4,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `plan` | runs a plan that a language model wrote |
+//! | `saver` | saves a run to a file after each node |
 //! | `workers` | the options that allow the node types of plans |
 //! | `next` | `rulec workflow next` |
 
@@ -239,7 +240,8 @@ fn begin_run(workflow: &Workflow, args: &RunArgs) -> Result<Run, CliError> {
             .map_err(|error| CliError::error(message!("`{name}`: {}", error.to_message())));
     }
     let input = match args.input.as_deref() {
-        // A text without quotes and braces is no mistake within the JSON.
+        // A text that begins with a letter is not meant as JSON, so an error of the JSON parser
+        // would not help.
         Some(text) if text.trim_start().starts_with(char::is_alphabetic) => {
             return Err(CliError::error(message!(
                 "`--input` is a JSON object with the fields of the input: write `--input '{{\"text\": …}}'`"

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use unicode_ident::{is_xid_continue, is_xid_start};
 
-/// Names that the generated Python source uses for `BaseModel` and in type annotations. A field
-/// with such a name would hide them, so it gets another name.
+/// Names of attributes of pydantic's `BaseModel`, and names in type annotations. A field with such
+/// a name would hide the attribute or the type, so the field gets another name.
 const RESERVED_FIELDS: &[&str] = &[
     "Any",
     "AwareDatetime",
@@ -53,8 +53,8 @@ const RESERVED_CLASSES: &[&str] = &[
     "None",
     "True",
 ];
-/// The order in which a union lists the types of JSON: an integer before a number, as pydantic
-/// tries them.
+/// The types of JSON Schema, in the order in which a generated union lists them. An integer is
+/// listed before a number, because pydantic tries the types in this order.
 const KINDS: &[&str] = &["boolean", "integer", "number", "string", "array", "object", "null"];
 
 /// Returns Python source with the models of a rule set. `file` names the rules in the docstring of

@@ -10,8 +10,9 @@ use serde_json::Deserializer;
 use serde_json::de::SliceRead;
 use std::path::Path;
 
-/// The whole run is written again when the changes have this many times its bytes. So the file
-/// stays small, and each byte is written a constant number of times.
+/// Maximum size of the changes in the file, as a multiple of the size of the whole run. When the
+/// changes exceed it, the whole run is written again. So the file stays small, and each byte is
+/// written a constant number of times.
 const MAX_GROWTH: u64 = 8;
 /// Minimum number of bytes of changes before the whole run is written again.
 const MIN_GROWTH: u64 = 64 * 1024;
@@ -26,7 +27,7 @@ pub(super) struct RunSaver<'p> {
     saved: Option<SavePoint>,
     /// Number of bytes of the whole run when it was last written.
     whole_bytes: u64,
-    /// Number of bytes of the changes that were written since.
+    /// Number of bytes of changes that were written since the whole run was last written.
     changed_bytes: u64,
 }
 
@@ -138,7 +139,7 @@ mod tests {
     use rulec_runtime::workflow::{Node, Workflow, from_fn};
     use serde_json::json;
 
-    /// A loop of 200 rounds, whose nodes return little.
+    /// A workflow with a loop of 200 rounds, whose nodes have small outputs.
     fn workflow() -> Workflow {
         let rules = rulec::Rules::from_text(
             "router again(output) { when output.should_exit -> next[1]  otherwise -> next[0] loopback }\n\
@@ -206,8 +207,8 @@ mod tests {
         (workflow, lines)
     }
 
-    /// Former bug: reading stopped at the first line that could not be read, so a resume silently
-    /// repeated the nodes after it.
+    /// Regression test: reading stopped at the first line that could not be read, so a resume
+    /// silently repeated the nodes after it.
     #[test]
     fn changes_that_cannot_be_read_are_an_error() {
         let (workflow, mut lines) = saved_lines(1);
