@@ -3,7 +3,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `flows`, `choice`, `routes` | the documents |
+//! | `flows`, `choice`, `routes` | the three kinds of documents |
 //! | `condition` | conditions of routes |
 //! | `comparison` | conditions of branches |
 //! | `pattern` | regular expressions in Python's syntax |
@@ -65,20 +65,22 @@ impl System {
 /// A list of the document that is being written.
 struct ItemList {
     items: Vec<Json>,
-    /// The elements that an import skipped and kept, with their positions, in decreasing order.
+    /// Elements that an import skipped and kept in a comment, with their positions in the list. The
+    /// positions are in decreasing order.
     kept: Vec<(usize, Json)>,
     /// The path of the list in the document.
     path: Vec<PathStep>,
 }
 
 impl ItemList {
-    /// Creates a list at the path `path`, from the elements `kept` that an import skipped.
+    /// Creates an empty list at the path `path`. `kept` are the elements that an import skipped,
+    /// with their positions in increasing order.
     fn new(path: Vec<PathStep>, mut kept: Vec<(usize, Json)>) -> Self {
         kept.reverse();
         ItemList { items: Vec::new(), kept, path }
     }
 
-    /// Adds the kept elements whose turn has come.
+    /// Adds the kept elements whose position the list has reached.
     fn add_kept(&mut self) {
         while let Some((_, item)) = self.kept.pop_if(|(position, _)| *position <= self.items.len()) {
             self.items.push(item);
@@ -106,9 +108,9 @@ impl ItemList {
     }
 }
 
-/// Returns the name that an item has in the document. `kept` is the name that an import changed,
-/// and `name` is the name in the rules. If the author has renamed the rule since, the new name
-/// counts.
+/// Returns the name of an item to write to the document. `kept` is the original name, if an import
+/// changed it, and `name` is the name in the rules. If the author has renamed the rule since the
+/// import, returns `name`.
 fn document_name(kept: Option<Json>, name: &str, names: &mut NameAllocator) -> String {
     let kept = kept.as_ref().and_then(Json::as_str).unwrap_or(name);
     let original = if names.leads_to_name(kept, name) { kept } else { name };

@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json};
 /// Returns the comment that keeps these members of a JSON object, without the comment sign. `None`
 /// if there are no members. The comment must not be broken into several lines. Parts with a value
 /// that is no JSON are left out: without this value, an item that was skipped could become valid.
-/// `is_repaired` is true if such values are marked.
+/// `is_repaired` is true if the document had such values, which are marked in `members`.
 pub(super) fn comment(members: &Map<String, Json>, is_repaired: bool) -> Option<String> {
     let mut members = members.clone();
     members.retain(|key, value| !is_repaired || remove_unreadable(key, value));
@@ -64,11 +64,12 @@ fn remove_unreadable(key: &str, value: &mut Json) -> bool {
     !parts.is_empty()
 }
 
-/// The word before the kept members of the whole document.
+/// The word in a comment that marks the kept members as members of the whole document, not of a
+/// statement.
 const DOCUMENT_WORD: &str = "document";
-/// The key of the settings in a document with flows. Only some of them may be kept.
+/// The key of the settings in a document with flows. Of this member, single settings may be kept.
 pub(super) const SETTINGS_KEY: &str = "settings";
-/// The kept members that contain skipped elements of a list, with their positions as keys.
+/// The keys of kept members that contain skipped elements of a list, with their positions as keys.
 const LISTS: [&str; 6] = ["routes", "flows", "tools", "choices", "conditions", "trigger_patterns"];
 
 /// Formats a value as JSON on one line. Characters that change how a line is displayed are escaped.
@@ -170,7 +171,8 @@ pub(super) fn by_position(kept: Map<String, Json>) -> Vec<(usize, Json)> {
     items
 }
 
-/// Returns the elements of a kept list: the member `key`, without it in `kept` afterwards.
+/// Removes the kept list `key` from `kept`. Returns the elements of the list with their positions,
+/// in increasing order. Empty if there is no such list.
 pub(super) fn take_list(kept: &mut Map<String, Json>, key: &str) -> Vec<(usize, Json)> {
     match kept.remove(key) {
         Some(Json::Object(items)) => by_position(items),

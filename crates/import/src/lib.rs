@@ -9,13 +9,13 @@
 //! |---|---|
 //! | `located` | JSON values with their path, for error messages |
 //! | `write` | names, literals and comments |
-//! | `document` | the file: its statements, formatted and compiled |
+//! | `document` | the rules file: its statements, formatted and compiled |
 //! | `report` | what happened to each item of the JSON |
 //! | `kept` | parts of the JSON that rules cannot express, kept in comments |
 //! | `regex` | translates Python's regular expressions to the `regex` crate's syntax |
 //! | `literal` | values in Python's literal syntax |
-//! | `routes`, `condition` | message routes |
-//! | `choice`, `compare`, `operator` | workflow branches |
+//! | `routes`, `condition`, `handlers`, `derived` | message routes |
+//! | `choice`, `compare`, `operator`, `spelling` | workflow branches |
 //! | `context` | the context of decision payloads |
 //! | `flows`, `executor` | keyword and intent flows, and the tool that executes them |
 //! | `settings` | the settings of a document with flows |
@@ -85,8 +85,8 @@ pub struct Imported {
 
 impl Imported {
     /// Makes explanations and findings of the rules refer to the JSON document, under the name
-    /// `name`, instead of the text of the rules. Has an effect only for the first call, and if a
-    /// text was imported.
+    /// `name`, instead of the text of the rules. Has no effect after the first call, or if a JSON
+    /// value was imported instead of a text.
     #[must_use]
     pub fn named(self, name: &str) -> Imported {
         let position = |item: &ReportItem| {
@@ -318,8 +318,8 @@ impl System {
         Ok(imported)
     }
 
-    /// Imports a JSON text that the author has never seen, so that its line numbers would mislead.
-    /// Not part of the stable API.
+    /// Imports a JSON text that the author has never seen, so its line numbers would mislead.
+    /// Errors and the report contain paths but no line numbers. Not part of the stable API.
     ///
     /// # Errors
     /// As for [`System::import`].
@@ -343,8 +343,8 @@ impl System {
         self.import_readable(value, options, &[])
     }
 
-    /// Imports a JSON value in which marked objects replace the parts `unreadable`, which are no
-    /// JSON. Their items are skipped.
+    /// Imports a JSON value in which marked objects replace the parts `unreadable`, which are not
+    /// JSON. The items that contain these parts are skipped.
     fn import_readable(
         self,
         value: &Json,

@@ -254,14 +254,14 @@ impl ReportBuilder {
         self.current
     }
 
-    /// Ends the current item, whose reading is over. `outer` is the enclosing item, which becomes
-    /// the current item again.
+    /// Ends the current item, after the importer has read it. `outer` is the enclosing item, which
+    /// becomes the current item again.
     pub(super) fn resume(&mut self, outer: Option<usize>) {
         self.current = outer;
     }
 
-    /// Returns the kind and path of the innermost item that contains the value at the path `steps`
-    /// and whose outcome satisfies the test. `None` if no item contains it.
+    /// Returns the innermost item that contains the value at the path `steps` and that satisfies
+    /// `is_wanted`. `None` if there is no such item.
     pub(super) fn item_around(
         &self,
         steps: &[PathStep],

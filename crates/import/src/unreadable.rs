@@ -11,8 +11,8 @@ use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Maximum number of unreadable values of a document, because each value is looked for among all
-/// items.
+/// Maximum number of unreadable values (values that are not JSON) in a document. It is limited
+/// because the importer searches all items for each such value.
 const MAX_VALUES: usize = 1_000;
 
 /// A document whose unreadable values were replaced.
@@ -31,7 +31,7 @@ pub(super) struct Unreadable {
     pub(super) steps: Vec<PathStep>,
     /// The range of the value in the text, in bytes. `None` for a key.
     pub(super) range: Option<Range<usize>>,
-    /// The reason why it cannot be read.
+    /// The reason why the part cannot be read.
     pub(super) reason: Message,
 }
 
@@ -194,9 +194,9 @@ fn replace_half_pairs(string: &mut [u8]) {
 
 /// A list or object around the current position in a text.
 enum Frame {
-    /// The position in a list.
+    /// In a list: the index of the current element.
     Index(usize),
-    /// The range of the key in the text, with its quotes.
+    /// In an object: the byte range of the current key in the text, with its quotes.
     Key(Range<usize>),
 }
 

@@ -17,8 +17,8 @@ const MAX_LINE_WIDTH: usize = 100;
 #[derive(Clone, Default)]
 pub(super) struct NameAllocator {
     used_names: HashSet<String>,
-    /// The lowest number that may still be free after each text. All lower numbers are taken, so
-    /// that many items of one name take no quadratic time.
+    /// For each base name, the lowest number that may still be unused as a suffix. Without it, many
+    /// items of the same name would take quadratic time.
     next_numbers: HashMap<String, usize>,
 }
 
@@ -36,9 +36,9 @@ impl NameAllocator {
         self.unique_text(&clean_name(preferred))
     }
 
-    /// Allocates the name of an item in the order of an import. `name` is the name of the item in
-    /// the rules, and `original` may be its name in the document. Returns whether it is: whether
-    /// an import changes `original` to `name`.
+    /// Allocates the name of an item for an export. Returns true if an import would convert
+    /// `original`, a name in the document, to `name`, the name of the item in the rules. Must be
+    /// called for all items in the order of an import.
     pub(super) fn leads_to_name(&mut self, original: &str, name: &str) -> bool {
         self.leads_to_text(&clean_name(original), &clean_name(name))
     }
@@ -206,7 +206,7 @@ mod tests {
         }
     }
 
-    /// Former bug: each name was counted from 2, which took minutes for many equal names.
+    /// Regression test: each name was counted from 2, which took minutes for many equal names.
     #[test]
     fn many_equal_names_take_linear_time() {
         let mut names = NameAllocator::default();

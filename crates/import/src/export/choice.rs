@@ -81,7 +81,7 @@ fn write_choice(
                 let kept = span.map(|span| kept::before(rules.sources(), span));
                 let written = kept.and_then(|mut kept| kept.remove("branch")).map(|mut branch| {
                     let id = branch["branch_id"].as_str().unwrap_or(&name);
-                    // If the author has renamed the branch since, the new name counts.
+                    // If the author has renamed the branch since the import, the new name is used.
                     if let (false, Json::Object(branch)) = (ids.leads_to_text(id, &name), &mut branch) {
                         branch.insert("branch_id".to_owned(), json!(name));
                     }
@@ -102,7 +102,8 @@ fn write_choice(
 }
 
 /// Removes the names of a choice, such as `step_id`, from the members that an import kept, and
-/// returns them. If they do not lead to the name `name` in the rules, returns this name instead.
+/// returns these names. If an import would not convert them to the name `name` of the rules,
+/// returns `name` instead.
 fn take_names(kept: &mut Map<String, Json>, name: &str, names: &mut NameAllocator) -> Map<String, Json> {
     let kept_names: Map<String, Json> = NAME_KEYS.iter().filter_map(|key| kept.remove_entry(*key)).collect();
     let original = NAME_KEYS.iter().find_map(|key| kept_names.get(*key)?.as_str());
@@ -160,7 +161,8 @@ fn id_of_branch(branch: &str) -> Option<String> {
 
 fn write_branch(rules: &Rules, rule: &Rule, spelling: Spelling, ids: &mut NameAllocator) -> Written<Json> {
     let mut kept = kept::before(rules.sources(), rule.span);
-    // The import kept the whole branch because it had no usable condition. Now it has one.
+    // An import keeps a whole branch if none of its conditions can be used. This branch has a
+    // condition now, so the kept original is not used.
     kept.remove("branch");
     let id = kept.remove("branch_id").and_then(|id| Some(id.as_str()?.to_owned()));
     let id = id.unwrap_or_else(|| rule.name.to_string());
@@ -181,7 +183,7 @@ fn write_branch(rules: &Rules, rule: &Rule, spelling: Spelling, ids: &mut NameAl
             let condition = write_kept_condition(rules, &guarded.cond, spelling, written.items.len())?;
             written.items.push(condition);
         }
-        // The author may have changed the logic since.
+        // The author may have changed the logic since the import.
         let is_same = |logic: &Json| logic.as_str().and_then(needs_one) == Some(!all);
         let logic = kept.remove("logic").filter(|logic| conditions.len() < 2 || is_same(logic));
         let logic = logic.unwrap_or_else(|| json!(spelling.logic(!all)));
@@ -192,11 +194,11 @@ fn write_branch(rules: &Rules, rule: &Rule, spelling: Spelling, ids: &mut NameAl
 }
 
 /// Writes the condition at the position `position` of a branch, with the members that an import
-/// kept.
+/// kept in a comment.
 fn write_kept_condition(rules: &Rules, cond: &Cond, spelling: Spelling, position: usize) -> Written<Json> {
     let mut kept = kept::before(rules.sources(), cond.span);
-    // A condition that the document says in another way is written as it was. If the author has
-    // changed the condition since, the rules count.
+    // An import keeps the original of a condition that an export would write differently. The
+    // original is used, unless the author has changed the condition since the import.
     if let Some(original) = kept.remove("condition") {
         let read =
             compare::read_condition(&JsonNode::root(&original), &mut compare::ConditionFindings::default());

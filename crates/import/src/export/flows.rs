@@ -48,7 +48,7 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
     document
 }
 
-/// True for the empty tool that an import of no flows writes, so that the rules select flows.
+/// True for the empty tool that an import writes for a document without flows.
 fn is_placeholder(rules: &Rules, tool: &FlowTool) -> bool {
     rules.program().flows.is_empty()
         && tool.description.is_empty()
@@ -59,8 +59,8 @@ fn is_placeholder(rules: &Rules, tool: &FlowTool) -> bool {
 }
 
 /// Writes a flow as JSON. `is_literal` says whether the patterns in the document are compared
-/// literally. It is `None` until the first pattern is written.
-/// `kept` is what an import kept of the flow, and the names of the flows before this flow.
+/// literally. It is `None` until the first pattern is written. The last parameter has the members
+/// of the flow that an import kept, and the names of the flows before this flow.
 fn write_flow(
     program: &Program,
     (id, flow): (FlowId, &Flow),
@@ -103,8 +103,8 @@ fn write_flow(
     Ok(json)
 }
 
-/// Writes the settings that decide which intent flow a message starts, and that word its prompt.
-/// Only the settings that differ from the default are written.
+/// Writes the settings for intent flows: the thresholds that decide which flow a message starts,
+/// and the text of the prompt. Only the settings that differ from the default are written.
 fn write_settings(program: &Program) -> Map<String, Json> {
     let (analysis, default) = (&program.analysis, Analysis::default());
     let mut settings = Map::new();
@@ -169,7 +169,8 @@ fn compares(test: &Predicate, pattern: &str, literal: bool) -> bool {
     ignores_case(&test.mode) == Some(!literal) && is_searched && (!is_exact || is_trimmed != literal)
 }
 
-/// Writes the tool that executes flows. `kept` is what an import kept of the tool.
+/// Writes the tool that executes flows. `kept` contains the members of the tool that an import kept
+/// in a comment.
 fn write_tool(tool: &FlowTool, mut kept: Map<String, Json>) -> Written<Json> {
     if &*tool.name != EXECUTOR_NAME {
         return Err(message!("the tool that executes flows must be called `{EXECUTOR_NAME}`"));

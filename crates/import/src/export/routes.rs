@@ -107,8 +107,8 @@ fn write_route(
     Ok(json)
 }
 
-/// True if a condition of the document is the condition of the rule: the author has not changed the
-/// rule since an import wrote it.
+/// True if `kept`, a JSON condition that an import kept, is still the condition of `rule`: the
+/// author has not changed the rule since the import.
 fn is_condition(kept: &Json, rules: &Rules, rule: &Rule) -> bool {
     let mut facts = ConditionFacts::default();
     let Ok(formula) = facts.read_formula(&JsonNode::root(kept)) else { return false };
@@ -117,8 +117,9 @@ fn is_condition(kept: &Json, rules: &Rules, rule: &Rule) -> bool {
     kept::has_same_tokens(&facts.write_route_condition(&formula), rule_text)
 }
 
-/// Returns the description for the documentation `docs` of a rule. The description `kept` by an
-/// import is returned if `docs` still has its words. `None` without documentation.
+/// Returns the JSON description of a rule with the documentation `docs`. `kept` is the description
+/// that an import kept in a comment. It is returned if `docs` is still its text in the rules, or if
+/// it is not a text and `docs` is empty. Otherwise returns `docs`; `None` if `docs` is empty.
 pub(super) fn description(kept: Option<Json>, docs: &str) -> Option<Json> {
     match kept {
         Some(Json::String(text)) if doc_text(&text) == docs => Some(text.into()),
