@@ -71,7 +71,8 @@ fn store_error(error: &StoreError) -> CliError {
 /// Checks that the rules declare a history, because `--history` has no effect without a declared
 /// history.
 ///
-/// # Errors If the rules declare no history.
+/// # Errors
+/// If the rules declare no history.
 fn require_history(rules: &Rules) -> Result<(), CliError> {
     if rules.has_history() {
         return Ok(());
@@ -86,7 +87,8 @@ impl RunHistory {
     /// server, or in memory if the option has no value. `path` is the path of the rules file.
     /// Without the option, returns `None`, and prints a note if the rules declare a history.
     ///
-    /// # Errors If the rules declare no history, or the folder or server cannot be used.
+    /// # Errors
+    /// If the rules declare no history, or the folder or server cannot be used.
     pub fn open(
         (rules, path): (&Rules, &Path),
         wanted: Option<&Option<PathBuf>>,
@@ -111,7 +113,8 @@ impl RunHistory {
     /// Opens the existing history in the folder or at the server `place`, to read the messages that
     /// earlier runs recorded. `path` is the path of the rules file.
     ///
-    /// # Errors If the rules declare no history, or there is no history at `place`.
+    /// # Errors
+    /// If the rules declare no history, or there is no history at `place`.
     pub fn open_existing((rules, path): (&Rules, &Path), place: &Path) -> Result<RunHistory, CliError> {
         require_history(rules)?;
         Ok(RunHistory { store: RunStore::open_existing(place, path)?, ..RunHistory::default() })
@@ -211,7 +214,8 @@ impl RunHistory {
     /// Waits until all recorded messages are stored durably. If the store failed earlier in the
     /// run, returns this error; the messages before the failure are stored durably.
     ///
-    /// # Errors If the recorded messages cannot be stored durably.
+    /// # Errors
+    /// If the recorded messages cannot be stored durably.
     pub fn flush(&self) -> Result<Option<CliError>, CliError> {
         #[cfg(feature = "history")]
         if let RunStore::Kept(store) = &self.store {

@@ -18,8 +18,7 @@ pub struct ServerArgs {
     pub server_token: Option<String>,
 }
 
-/// Option that requires a certain generation of the rules at a service. A service raises the number
-/// of the generation when it loads changed rules.
+/// Option that requires a certain generation (version number) of the rules at a service.
 #[derive(Clone, Debug, clap::Args)]
 pub struct GenerationArgs {
     /// Fail unless the rules in force at the service have this generation
