@@ -47,7 +47,7 @@ pub struct Compiled {
 /// The path argument that means standard input.
 const STDIN_ARG: &str = "-";
 /// The name under which messages show rules from standard input.
-pub const STDIN: &str = "<stdin>";
+pub const STDIN_NAME: &str = "<stdin>";
 
 /// Number of bytes at the start of a file that show whether it is an artifact.
 const HEADER_BYTES: u64 = 64;
@@ -72,10 +72,10 @@ struct StdinLoader {
 impl Loader for StdinLoader {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
         match path {
-            STDIN if self.bytes.len() as u64 > MAX_FILE_BYTES => {
+            STDIN_NAME if self.bytes.len() as u64 > MAX_FILE_BYTES => {
                 Err(LoadError::TooLarge(self.bytes.len() as u64))
             }
-            STDIN => Ok(self.bytes.clone()),
+            STDIN_NAME => Ok(self.bytes.clone()),
             _ => self.files.load(path),
         }
     }
@@ -121,7 +121,7 @@ impl CompileTarget {
 
     /// Returns the name of the rules file for messages: its path, or `<stdin>` for standard input.
     pub fn display_name(&self) -> String {
-        if self.is_stdin() { STDIN.to_owned() } else { self.path.display().to_string() }
+        if self.is_stdin() { STDIN_NAME.to_owned() } else { self.path.display().to_string() }
     }
 
     /// Compiles the rules file, or loads it if it is already compiled. Declared host functions
@@ -239,7 +239,7 @@ impl CompileTarget {
         let files = DiskLoader::new(root).map_err(|error| {
             CliError::usage(message!("the root folder `{}` cannot be used: {error}", root.display()))
         })?;
-        Ok((compiler.compile_with(&StdinLoader { bytes, files }, STDIN), false))
+        Ok((compiler.compile_with(&StdinLoader { bytes, files }, STDIN_NAME), false))
     }
 }
 
@@ -294,7 +294,7 @@ impl Compiled {
             None => self.target.path.parent().unwrap_or(Path::new("")),
         };
         let name = self.sources().get(file).map_or("", |file| file.name.as_str());
-        if name == STDIN || self.document.is_some() {
+        if name == STDIN_NAME || self.document.is_some() {
             return name.to_owned();
         }
         let folder = if folder == Path::new(".") { Path::new("") } else { folder };

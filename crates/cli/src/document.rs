@@ -77,10 +77,10 @@ impl Document {
                 Ok(()) => system.import(&text, args.options()),
                 Err(message) => {
                     let diagnostic = Diagnostic::new(Code::DocumentRefused, start_of(file), message);
-                    return failed(sources, diagnostic);
+                    return load_failure(sources, diagnostic);
                 }
             },
-            Ok(None) => return failed(sources, unrecognized_error(file)),
+            Ok(None) => return load_failure(sources, unrecognized_error(file)),
             Err(error) => Err(error),
         };
         match imported {
@@ -91,7 +91,7 @@ impl Document {
             }
             Err(error) => {
                 let diagnostic = import_diagnostic(&error, sources.file(file).text.len(), file);
-                failed(sources, diagnostic)
+                load_failure(sources, diagnostic)
             }
         }
     }
@@ -107,7 +107,7 @@ impl Document {
 
 /// Returns the values that [`Document::load`] returns if a document cannot be loaded: an error
 /// instead of rules, and a document with the diagnostic.
-fn failed(sources: SourceMap, diagnostic: Diagnostic) -> (Result<Rules, CompileError>, Document) {
+fn load_failure(sources: SourceMap, diagnostic: Diagnostic) -> (Result<Rules, CompileError>, Document) {
     let document = Document { sources, diagnostics: vec![diagnostic.clone()], context: None };
     (Err(CompileError::from(diagnostic)), document)
 }

@@ -1,7 +1,7 @@
 //! Finds, reads and writes the files that the arguments of a subcommand name, and reports rule
 //! files that do not compile.
 
-use super::compiled::{CompileTarget, Compiled, STDIN};
+use super::compiled::{CompileTarget, Compiled, STDIN_NAME};
 use super::document::DocumentArgs;
 use super::keys::KeyLocation;
 use super::language::singular_or_plural;
@@ -220,7 +220,7 @@ pub fn list_rules_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
 /// Reads the text of a rules file or of standard input.
 pub fn read_text(path: &Path) -> Result<String, CliError> {
     let (bytes, name) = if path == Path::new("-") {
-        (stdio::read_stdin(MAX_FILE_BYTES)?, STDIN.to_owned())
+        (stdio::read_stdin(MAX_FILE_BYTES)?, STDIN_NAME.to_owned())
     } else {
         let name = path.display().to_string();
         (read_limited(path).map_err(|error| load_error(&name, &error))?, name)

@@ -11,7 +11,7 @@ use clap::Subcommand;
 use std::path::PathBuf;
 
 #[cfg(feature = "history")]
-pub use store::{KeptStore, is_address, open, open_existing};
+pub use store::{PersistentStore, is_address, open, open_existing};
 #[cfg(feature = "history")]
 pub use with::run;
 #[cfg(not(feature = "history"))]
@@ -104,7 +104,7 @@ mod with {
     use std::sync::mpsc::sync_channel;
 
     /// Maximum number of messages that are read from the history and not yet printed.
-    const MAX_WAITING: usize = 1_000;
+    const MAX_WAITING_MESSAGES: usize = 1_000;
 
     pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
         match &args.command {
@@ -139,13 +139,13 @@ mod with {
             Some(key) => vec![Some(format!("\"{key}"))],
         };
         for key in keys {
-            let (sender, receiver) = sync_channel::<Kept>(MAX_WAITING);
+            let (sender, receiver) = sync_channel::<Kept>(MAX_WAITING_MESSAGES);
             let result = std::thread::scope(|scope| {
                 let reader =
                     scope.spawn(|| store.for_each(key.as_deref(), move |kept| sender.send(kept).is_ok()));
                 let mut printed = Ok(());
                 for kept in receiver {
-                    printed = out.write_line(&shown(kept).to_string());
+                    printed = out.write_line(&output_json(kept).to_string());
                     if printed.is_err() || out.is_closed() {
                         break;
                     }
@@ -160,7 +160,7 @@ mod with {
 
     /// Converts a recorded message to the JSON object that `rulec history show` prints, with the
     /// key first.
-    fn shown(kept: Kept) -> Json {
+    fn output_json(kept: Kept) -> Json {
         let key = match kept.key.strip_prefix('"') {
             Some(text) => json!(text),
             None => serde_json::from_str(&kept.key).unwrap_or(Json::Null),

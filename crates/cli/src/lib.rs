@@ -223,7 +223,7 @@ pub fn main(args: Vec<OsString>) -> u8 {
     panic::install_hook();
     signals::ignore_file_size_signal();
     language::select_language(&args);
-    let args = language::move_before_help(args);
+    let args = language::move_lang_before_help(args);
     let parse = || {
         let matches = help::localized_command(Cli::command()).try_get_matches_from(&args)?;
         Cli::from_arg_matches(&matches)

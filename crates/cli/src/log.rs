@@ -54,7 +54,7 @@ struct VerifyArgs {
 }
 
 /// Maximum number of wrong lines that are printed for a log.
-const MAX_SHOWN: usize = 20;
+const MAX_SHOWN_FAULTS: usize = 20;
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let LogCommand::Verify(args) = &args.command;
@@ -124,14 +124,14 @@ fn print_faults(log: &[PathBuf], verifier: &mut ChainVerifier, out: &mut Out) ->
                         "`{name}` is no log of decisions with a hash chain; `rulec serve --log` writes one"
                     )));
                 }
-                if faults <= MAX_SHOWN {
+                if faults <= MAX_SHOWN_FAULTS {
                     out.write_line(&format!("{name}:{number}: {}", localized(&fault.to_message())))?;
                 }
             }
         }
     }
-    if faults > MAX_SHOWN {
-        out.write_message(&message!("and {} more", faults - MAX_SHOWN))?;
+    if faults > MAX_SHOWN_FAULTS {
+        out.write_message(&message!("and {} more", faults - MAX_SHOWN_FAULTS))?;
     }
     Ok(faults)
 }

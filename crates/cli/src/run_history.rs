@@ -29,7 +29,7 @@ pub struct RunHistory {
 enum RunStore {
     Memory(MemoryStore),
     #[cfg(feature = "history")]
-    Kept(history::KeptStore),
+    Persistent(history::PersistentStore),
 }
 
 impl RunStore {
@@ -38,13 +38,13 @@ impl RunStore {
     /// the rules file `rules`.
     #[cfg(feature = "history")]
     fn open(place: &Path, rules: &Path) -> Result<RunStore, CliError> {
-        Ok(RunStore::Kept(history::open(place, &rules_name(rules))?.deferred()))
+        Ok(RunStore::Persistent(history::open(place, &rules_name(rules))?.deferred()))
     }
 
     /// Opens the existing history in the folder `place` or at the server `place`.
     #[cfg(feature = "history")]
     fn open_existing(place: &Path, rules: &Path) -> Result<RunStore, CliError> {
-        Ok(RunStore::Kept(history::open_existing(place, Some(&rules_name(rules)))?))
+        Ok(RunStore::Persistent(history::open_existing(place, Some(&rules_name(rules)))?))
     }
 
     #[cfg(not(feature = "history"))]
@@ -124,7 +124,7 @@ impl RunHistory {
         match &self.store {
             RunStore::Memory(store) => store,
             #[cfg(feature = "history")]
-            RunStore::Kept(store) => store,
+            RunStore::Persistent(store) => store,
         }
     }
 
@@ -218,7 +218,7 @@ impl RunHistory {
     /// If the recorded messages cannot be stored durably.
     pub fn flush(&self) -> Result<Option<CliError>, CliError> {
         #[cfg(feature = "history")]
-        if let RunStore::Kept(store) = &self.store {
+        if let RunStore::Persistent(store) = &self.store {
             store.flush().map_err(|error| store_error(&error))?;
         }
         // The error is not removed, so that a worker which gets another chunk does not record its

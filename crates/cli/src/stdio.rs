@@ -12,11 +12,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Returns standard input. Only the first call succeeds, because two callers cannot share the
 /// input.
 pub fn take_stdin() -> Result<io::Stdin, CliError> {
-    static TAKEN: AtomicBool = AtomicBool::new(false);
+    static STDIN_TAKEN: AtomicBool = AtomicBool::new(false);
     if was_closed(0) {
         return Err(CliError::usage(message!("standard input cannot be read: it is closed")));
     }
-    match TAKEN.swap(true, Ordering::Relaxed) {
+    match STDIN_TAKEN.swap(true, Ordering::Relaxed) {
         true => {
             Err(CliError::usage(message!("standard input is used twice; name a file for one of the two")))
         }
