@@ -207,7 +207,7 @@ impl JudgingWorker<'_> {
         };
         // Checks the input fields first, so that the message of a refused line is not recorded.
         let judge = match self.judges.find(&payload) {
-            Ok(judge) => Ok(judge.clone().message(&message).map_err(wrong_input)?),
+            Ok(judge) => Ok(judge.clone().message(&message).map_err(invalid_input_failure)?),
             Err(rejection) => Err(rejection),
         };
         let past = history.observe_and_keep(rules, &Json::Object(message));
@@ -220,7 +220,7 @@ impl JudgingWorker<'_> {
     }
 }
 
-fn wrong_input(error: JudgeError) -> LineFailure {
+fn invalid_input_failure(error: JudgeError) -> LineFailure {
     let help = message!("correct the field of the line; `rulec schema` shows what the rules declare");
     LineFailure::NoAnswer { code: Code::DecisionFailed, message: error.to_message(), help }
 }

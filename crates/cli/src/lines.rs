@@ -29,14 +29,14 @@ pub struct LineChunk {
     /// Byte range of each line in `bytes`; `None` for a line over the size limit.
     lines: Vec<Option<Range<usize>>>,
     /// Number of the chunk's first line in the input, from 1.
-    first: u64,
+    first_line_number: u64,
 }
 
 impl LineChunk {
     /// Returns the lines with their numbers, without line breaks and without the byte order mark of
     /// the input. A line over the limit is `None`.
     pub fn lines(&self) -> impl Iterator<Item = (u64, Option<&[u8]>)> {
-        (self.first..).zip(self.lines.iter().map(|line| Some(&self.bytes[line.clone()?])))
+        (self.first_line_number..).zip(self.lines.iter().map(|line| Some(&self.bytes[line.clone()?])))
     }
 
     /// True if the input begins with a JSON value that continues on the next line. The caller then
@@ -44,7 +44,9 @@ impl LineChunk {
     pub fn begins_with_incomplete_json(&self) -> bool {
         let lines = self.lines().filter_map(|(_, line)| line).map(<[u8]>::trim_ascii);
         let mut lines = lines.filter(|line| !line.is_empty());
-        let (Some(first), Some(second)) = (lines.next().filter(|_| self.first == 1), lines.next()) else {
+        let (Some(first), Some(second)) =
+            (lines.next().filter(|_| self.first_line_number == 1), lines.next())
+        else {
             return false;
         };
         match first {
@@ -70,7 +72,7 @@ impl LineChunk {
             (b"ARROW1", message!("an Arrow file")),
             (b"\x89PNG", message!("an image")),
         ];
-        if self.first != 1 {
+        if self.first_line_number != 1 {
             return None;
         }
         if let Some((_, format)) = MAGIC.iter().find(|(magic, _)| self.bytes.starts_with(magic)) {
@@ -166,7 +168,7 @@ impl<R: Read> LineReader<R> {
     /// end of the input. Waits for input only if no line is available, so complete lines are never
     /// delayed.
     pub fn next_chunk(&mut self) -> Result<Option<LineChunk>, CliError> {
-        let mut chunk = LineChunk { first: self.lines_read + 1, ..LineChunk::default() };
+        let mut chunk = LineChunk { first_line_number: self.lines_read + 1, ..LineChunk::default() };
         let (mut start, mut has_line, mut too_long) = (0, false, false);
         loop {
             // Lines that were already read are returned first, because the next read may wait for

@@ -286,7 +286,7 @@ impl DecidingWorker<'_> {
 
 /// The data that a language model contributed to the decision of a choice.
 #[derive(Default)]
-struct ModelPart {
+struct ModelContribution {
     /// The reason for the choice, which the model wrote for the user.
     reason: Option<String>,
     /// The reason why the model's answer is missing. The default branch is then taken.
@@ -296,22 +296,22 @@ struct ModelPart {
 impl DecidingWorker<'_> {
     /// Asks the language model the question of the choice, and adds the answer to the message. Does
     /// nothing if the message already contains an answer.
-    fn answer_question(&self, message: &mut Json) -> Result<ModelPart, LineFailure> {
+    fn answer_question(&self, message: &mut Json) -> Result<ModelContribution, LineFailure> {
         let (Some(question), Some(model)) = (self.question, self.model) else {
-            return Ok(ModelPart::default());
+            return Ok(ModelContribution::default());
         };
         if !matches!(question.answer(message), Err(choice::NoAnswer::Missing { .. })) {
-            return Ok(ModelPart::default());
+            return Ok(ModelContribution::default());
         }
         Ok(match model.answer(&question.request(message)) {
             Ok(ModelAnswer { id: Some(id), reason, .. }) => {
                 question.add_answer(message, &id);
-                ModelPart { reason, failure: None }
+                ModelContribution { reason, failure: None }
             }
             Ok(ModelAnswer { text, .. }) => {
-                ModelPart { reason: None, failure: Some(meaning::no_call_message(text.as_deref())) }
+                ModelContribution { reason: None, failure: Some(meaning::no_call_message(text.as_deref())) }
             }
-            Err(NoAnswer::Failed(failure)) => ModelPart { reason: None, failure: Some(failure) },
+            Err(NoAnswer::Failed(failure)) => ModelContribution { reason: None, failure: Some(failure) },
             Err(NoAnswer::Unavailable { message, help }) => {
                 return Err(LineFailure::NoAnswer { code: Code::NoModelAnswer, message, help });
             }
@@ -373,7 +373,7 @@ impl Worker for DecidingWorker<'_> {
         if self.history.is_some_and(|history| history.observe(rules, line, &message, out)) {
             return Ok(());
         }
-        let ModelPart { reason: model_reason, failure: model_failure } =
+        let ModelContribution { reason: model_reason, failure: model_failure } =
             self.answer_question(&mut message)?;
         let keeps_past = args.all || args.explain;
         let (decision, past) = match self.history {

@@ -106,10 +106,10 @@ pub struct Args {
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 20)]
     pub max_body: usize,
     /// The maximum number of open connections; more wait
-    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = positive)]
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = parse_positive)]
     pub max_connections: usize,
     /// The maximum number of requests that are answered at the same time; more get the status 503
-    #[arg(long, value_name = "N", default_value_t = 256, value_parser = positive)]
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = parse_positive)]
     pub max_requests: usize,
     /// The maximum time for an answer, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 10_000)]
@@ -140,7 +140,7 @@ pub enum Mode {
     Sync,
 }
 
-fn positive(text: &str) -> Result<usize, String> {
+fn parse_positive(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|count| *count > 0).ok_or_else(|| "a number of at least 1 is wanted".to_owned())
 }
 
@@ -180,7 +180,7 @@ mod with {
     const LOG_CAPACITY_BYTES: usize = 64 << 20;
 
     pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-        let options = options(args)?;
+        let options = service_options(args)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime =
             runtime.map_err(|error| CliError::usage(message!("the service cannot be started: {error}")))?;
@@ -214,7 +214,7 @@ mod with {
         CliError { status, message: Some(error.to_message()) }
     }
 
-    fn options(args: &Args) -> Result<Options, CliError> {
+    fn service_options(args: &Args) -> Result<Options, CliError> {
         #[cfg(not(feature = "http"))]
         if args.otlp.is_some() {
             return Err(CliError::usage(message!(

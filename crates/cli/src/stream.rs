@@ -49,7 +49,7 @@ pub struct StreamArgs {
 
 /// Maximum number of lines in a chunk if the workers wait for another program. It must be at least
 /// 2, because [`refuse_multiline_json`] compares the first two lines.
-const LINES_PER_WAIT: usize = 2;
+const LINES_PER_WAITING_CHUNK: usize = 2;
 
 /// Maximum number of threads: far more than is useful, and far fewer than a system can start.
 const MAX_JOBS: usize = 1024;
@@ -270,7 +270,7 @@ impl StreamArgs {
         let mut workers = vec![worker()];
         let (mut lines, mut progress) = (LineReader::new(name, input), InputProgress::new(size));
         let size_in_memory = if workers[0].waits() {
-            lines = lines.with_chunks_of(LINES_PER_WAIT);
+            lines = lines.with_chunks_of(LINES_PER_WAITING_CHUNK);
             None
         } else {
             size

@@ -64,12 +64,12 @@ pub fn write_models(rules: &Rules, file: &str) -> String {
     module.write_class("Message", &rules.input_schema());
     for kind in payload::kinds(rules) {
         if let Ok(schema) = payload::schema(rules, kind) {
-            module.write_class(&to_title(kind), &schema);
+            module.write_class(&to_class_name(kind), &schema);
         }
     }
     for handler in rules.targets() {
         if let Some(schema) = rules.args_schema(handler) {
-            module.write_class(&format!("{}Arguments", to_title(handler)), &schema);
+            module.write_class(&format!("{}Arguments", to_class_name(handler)), &schema);
         }
     }
     module.finish(file)
@@ -116,7 +116,7 @@ impl Module {
             attributes.insert(attribute.clone());
             let required =
                 schema["required"].as_array().is_some_and(|names| names.iter().any(|name| name == field));
-            let line = self.field(&name, field, &attribute, inner, required);
+            let line = self.field_declaration(&name, field, &attribute, inner, required);
             let _ = writeln!(body, "    {line}");
         }
         if body.is_empty() {
@@ -127,8 +127,15 @@ impl Module {
     }
 
     /// Returns the Python declaration of a field: its attribute, type, limits and default.
-    fn field(&mut self, class: &str, field: &str, attribute: &str, schema: &Json, required: bool) -> String {
-        let mut annotation = self.annotation(&format!("{class}{}", to_title(field)), schema);
+    fn field_declaration(
+        &mut self,
+        class: &str,
+        field: &str,
+        attribute: &str,
+        schema: &Json,
+        required: bool,
+    ) -> String {
+        let mut annotation = self.type_annotation(&format!("{class}{}", to_class_name(field)), schema);
         let mut options = Vec::new();
         if !required {
             let default = &schema["default"];
@@ -165,7 +172,7 @@ impl Module {
 
     /// Returns the Python type annotation for a JSON Schema. `class` is the name for a new class if
     /// the schema describes a record.
-    fn annotation(&mut self, class: &str, schema: &Json) -> String {
+    fn type_annotation(&mut self, class: &str, schema: &Json) -> String {
         let listed = match (&schema["const"], schema["enum"].as_array()) {
             (_, Some(values)) => values.clone(),
             (Json::Null, None) => Vec::new(),
@@ -179,7 +186,8 @@ impl Module {
             return format!("Literal[{}]", values.join(", "));
         }
         if let Some(alternatives) = schema["anyOf"].as_array() {
-            let types: Vec<String> = alternatives.iter().map(|one| self.annotation(class, one)).collect();
+            let types: Vec<String> =
+                alternatives.iter().map(|one| self.type_annotation(class, one)).collect();
             return types.join(" | ");
         }
         let kinds: Vec<&str> = match &schema["type"] {
@@ -213,9 +221,11 @@ impl Module {
                 "AwareDatetime".to_owned()
             }
             "string" => "str".to_owned(),
-            "array" => format!("list[{}]", self.annotation(class, &schema["items"])),
+            "array" => format!("list[{}]", self.type_annotation(class, &schema["items"])),
             "object" if schema["properties"].is_object() => self.write_class(class, schema),
-            "object" => format!("dict[str, {}]", self.annotation(class, &schema["additionalProperties"])),
+            "object" => {
+                format!("dict[str, {}]", self.type_annotation(class, &schema["additionalProperties"]))
+            }
             _ => "None".to_owned(),
         }
     }
@@ -248,7 +258,7 @@ impl Module {
 }
 
 /// Converts a name in the rules to the name of a Python class: `create_node` to `CreateNode`.
-fn to_title(name: &str) -> String {
+fn to_class_name(name: &str) -> String {
     let name = to_identifier(name);
     let capitalize = |part: &str| {
         let mut chars = part.chars();

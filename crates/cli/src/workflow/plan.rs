@@ -99,7 +99,7 @@ pub fn run(plan: Map<String, Json>, args: &RunArgs, term: &Term, out: &mut Out) 
     };
     let steps: Arc<Mutex<Vec<Attempt>>> = Arc::default();
     let builder = Coordinator::builder(judges).on_attempt(record_attempts(steps.clone(), args, term));
-    let builder = workers::allow(builder, &plan, &args.plan.allowed, &args.allow)?;
+    let builder = workers::register_allowed_types(builder, &plan, &args.plan.allowed, &args.allow)?;
     let (builder, save_error) = with_limits_and_saving(builder, args);
     let coordinator = builder.build();
     let saved = args.resume.as_deref().map(|path| read_saved(path, &plan)).transpose()?;

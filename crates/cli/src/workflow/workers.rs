@@ -44,7 +44,7 @@ pub struct Allowed {
 
 /// Registers the allowed node types. `hosts` are the hosts that `HTTP` nodes may call; if there are
 /// none, this type is not allowed. A plan with a node of another type is refused.
-pub fn allow(
+pub fn register_allowed_types(
     builder: CoordinatorBuilder,
     plan: &Json,
     allowed: &Allowed,
