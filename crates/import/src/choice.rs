@@ -214,7 +214,7 @@ fn read_choice(
 
 /// Returns true for the logic "or" (one true condition suffices for the branch), and false for
 /// "and" (all must be true). `None` for any other text.
-pub(super) fn needs_one(logic: &str) -> Option<bool> {
+pub(super) fn is_or_logic(logic: &str) -> Option<bool> {
     match logic {
         "and" | "AND" | "Logic.AND" => Some(false),
         "or" | "OR" | "Logic.OR" => Some(true),
@@ -252,7 +252,7 @@ fn read_branch(
     let logic = object.get_with_null("logic");
     let is_any = match &logic {
         None => false,
-        Some(logic) => match logic.value.as_str().and_then(needs_one) {
+        Some(logic) => match logic.value.as_str().and_then(is_or_logic) {
             Some(is_any) => is_any,
             None => return logic.refuse(message!("a branch's logic must be `and` or `or`")),
         },

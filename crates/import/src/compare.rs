@@ -196,7 +196,7 @@ fn translate(
         .as_object(&message!("the right value"))?;
     let right = match read_step(&right, ("right", &message!("right")), uses_capitals, findings)? {
         Some((access, ty)) => RightSide::Step(access, ty),
-        None => constant(&right, operator, uses_capitals, findings)?,
+        None => read_constant(&right, operator, uses_capitals, findings)?,
     };
     match (operator.verb, &right) {
         (Comparison::Length(_), RightSide::Constant(..) | RightSide::Step(_, ValueType::Number)) => {
@@ -258,7 +258,7 @@ fn read_step(
 
 /// Reads a constant on the right side of a condition, as the type that the operator expects.
 /// `uses_capitals` is true if the condition spells the names of operators and types in capitals.
-fn constant(
+fn read_constant(
     side: &ObjectReader<'_>,
     operator: Operator,
     uses_capitals: bool,

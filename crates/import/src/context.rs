@@ -14,15 +14,15 @@ use serde_json::{Map, Value as Json, json};
 /// too much.
 const WHOLE_COUNTERS: [&str; 3] = ["requests_last_minute", "api_calls", "max_loop_iterations"];
 /// Key of the amount that the agent has spent. Unlike the other counters, it may have a fraction.
-const COST: &str = "cost";
+const COST_KEY: &str = "cost";
 
 pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -> ReadResult<()> {
     let object = root.as_object(&message!("the context of payloads"))?;
     let mut context = Map::new();
-    for counter in WHOLE_COUNTERS.into_iter().chain([COST]) {
+    for counter in WHOLE_COUNTERS.into_iter().chain([COST_KEY]) {
         if let Some(node) = object.get(counter) {
             let number = match counter {
-                COST => node.as_number()?.as_f64().unwrap_or_default(),
+                COST_KEY => node.as_number()?.as_f64().unwrap_or_default(),
                 _ => node.as_int()? as f64,
             };
             if number < 0.0 {

@@ -68,7 +68,7 @@ pub(super) struct RulesDocument {
 struct RenderedRules {
     text: String,
     /// The number of the last line of each statement.
-    ends: Vec<usize>,
+    last_lines: Vec<usize>,
     /// The parts of the text, in order: a whole statement with the comments before it, or a part of
     /// its body, such as a branch of a choice. Each has the number of its first line, and the index
     /// in the report of the item that it comes from; `None` if it comes from no item.
@@ -256,7 +256,7 @@ impl RulesDocument {
         let kept = kept::document_comment(&self.kept, self.is_repaired);
         let header: Vec<String> = [self.header.clone()].into_iter().chain(kept).collect();
         let mut text = write_comment("#", &header.join("\n"), 0);
-        let (mut ends, mut parts) = (Vec::new(), Vec::new());
+        let (mut last_lines, mut parts) = (Vec::new(), Vec::new());
         // `lines` is the number of lines of the text before the offset `counted`. `part` is the
         // number of the first line of the next statement with its comments.
         let (mut lines, mut counted, mut part) = (0, 0, 1);
@@ -281,10 +281,10 @@ impl RulesDocument {
             text.push('\n');
             lines += text[counted..].matches('\n').count();
             counted = text.len();
-            ends.push(lines);
+            last_lines.push(lines);
             part = lines + 1;
         }
-        RenderedRules { text, ends, parts }
+        RenderedRules { text, last_lines, parts }
     }
 
     /// Compiles the rules file and returns the result of the import. A comment with a reason before
@@ -312,10 +312,10 @@ impl RulesDocument {
         let warnings = self.collect_warnings(&rules);
         let mut item_warnings = Vec::new();
         if !warnings.is_empty() {
-            let ends = &rendered.ends;
-            let allows = allowed_codes(&rules, &warnings, ends);
+            let last_lines = &rendered.last_lines;
+            let allows = allowed_codes(&rules, &warnings, last_lines);
             item_warnings.extend(warnings.iter().filter_map(|warning| {
-                let item = self.statements.get(statement_of(&rules, warning, ends)?)?.item?;
+                let item = self.statements.get(statement_of(&rules, warning, last_lines)?)?.item?;
                 Some((item, warning.code, warning.message.clone()))
             }));
             rendered = self.render(&allows);
@@ -353,12 +353,16 @@ impl RulesDocument {
 /// for larger files. Larger files are only compiled.
 const MAX_ANALYSED_STATEMENTS: usize = 1_000;
 
-/// Returns the codes of `warnings`, grouped by the index of the statement that causes them. `ends`
-/// contains the number of the last line of each statement.
-fn allowed_codes(rules: &Rules, warnings: &[Diagnostic], ends: &[usize]) -> BTreeMap<usize, BTreeSet<Code>> {
+/// Returns the codes of `warnings`, grouped by the index of the statement that causes them.
+/// `last_lines` contains the number of the last line of each statement.
+fn allowed_codes(
+    rules: &Rules,
+    warnings: &[Diagnostic],
+    last_lines: &[usize],
+) -> BTreeMap<usize, BTreeSet<Code>> {
     let mut allows: BTreeMap<usize, BTreeSet<Code>> = BTreeMap::new();
     for warning in warnings {
-        if let Some(index) = statement_of(rules, warning, ends) {
+        if let Some(index) = statement_of(rules, warning, last_lines) {
             allows.entry(index).or_default().insert(warning.code);
         }
     }
@@ -366,10 +370,10 @@ fn allowed_codes(rules: &Rules, warnings: &[Diagnostic], ends: &[usize]) -> BTre
 }
 
 /// Returns the index of the statement that causes a warning; `None` if the warning has no position.
-/// `ends` contains the number of the last line of each statement.
-fn statement_of(rules: &Rules, warning: &Diagnostic, ends: &[usize]) -> Option<usize> {
+/// `last_lines` contains the number of the last line of each statement.
+fn statement_of(rules: &Rules, warning: &Diagnostic, last_lines: &[usize]) -> Option<usize> {
     let line = rules.sources().position(warning.span()?).line;
-    Some(ends.partition_point(|end| *end < line))
+    Some(last_lines.partition_point(|end| *end < line))
 }
 
 /// Returns why the importer suppresses warnings with this code. The reason is written into the

@@ -117,7 +117,7 @@ fn document_name(kept: Option<Json>, name: &str, names: &mut NameAllocator) -> S
     original.to_owned()
 }
 
-fn key(name: &str) -> PathStep {
+fn key_step(name: &str) -> PathStep {
     PathStep::Key(name.to_owned())
 }
 

@@ -46,7 +46,7 @@ fn remove_unreadable(key: &str, value: &mut Json) -> bool {
         return true;
     }
     let Json::Object(parts) = value else { return false };
-    if LISTS.contains(&key) {
+    if LIST_KEYS.contains(&key) {
         // The elements after a removed one move up.
         let (mut left, mut removed) = (Map::new(), 0);
         for (position, part) in by_position(std::mem::take(parts)) {
@@ -70,7 +70,7 @@ const DOCUMENT_WORD: &str = "document";
 /// The key of the settings in a document with flows. Of this member, single settings may be kept.
 pub(super) const SETTINGS_KEY: &str = "settings";
 /// The keys of kept members that contain skipped elements of a list, with their positions as keys.
-const LISTS: [&str; 6] = ["routes", "flows", "tools", "choices", "conditions", "trigger_patterns"];
+const LIST_KEYS: [&str; 6] = ["routes", "flows", "tools", "choices", "conditions", "trigger_patterns"];
 
 /// Formats a value as JSON on one line. Characters that change how a line is displayed are escaped.
 fn compact(value: &Json) -> String {
@@ -88,7 +88,7 @@ fn compact(value: &Json) -> String {
 
 /// Returns the members that the comments directly before an element of the rules keep. `span` lies
 /// in the first line of the element. Empty if the line starts with another element.
-pub(super) fn before(sources: &SourceMap, span: Span) -> Map<String, Json> {
+pub(super) fn members_before(sources: &SourceMap, span: Span) -> Map<String, Json> {
     members_of(comments_before(sources, span).into_iter(), "")
 }
 
@@ -108,7 +108,7 @@ pub(super) fn comments_before(sources: &SourceMap, span: Span) -> Vec<&str> {
 }
 
 /// Returns the members of the whole document that comments before the first statement keep.
-pub(super) fn in_header(sources: &SourceMap) -> Map<String, Json> {
+pub(super) fn members_in_header(sources: &SourceMap) -> Map<String, Json> {
     let text = sources.iter().next().map_or("", |(_, file)| &*file.text);
     let is_comment = |line: &&str| line.starts_with('#') || line.trim().is_empty();
     members_of(text.lines().take_while(is_comment), DOCUMENT_WORD)

@@ -40,7 +40,7 @@ pub(super) struct Unreadable {
 /// # Errors
 /// If the document has no unreadable value, has too many, or is no JSON for another reason.
 pub(super) fn repair(original: &str, error: JsonError) -> Result<Repaired, ImportError> {
-    let found = find(original);
+    let found = find_unreadable(original);
     if found.is_empty() {
         return Err(error.into());
     }
@@ -105,7 +105,7 @@ fn value_at<'v>(root: &'v mut Json, steps: &[PathStep]) -> Option<&'v mut Json> 
 }
 
 /// Returns the range of each unreadable value, whether it is a key of an object, and the reason.
-fn find(text: &str) -> Vec<(Range<usize>, bool, Message)> {
+fn find_unreadable(text: &str) -> Vec<(Range<usize>, bool, Message)> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     let mut at = 0;

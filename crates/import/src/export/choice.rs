@@ -4,7 +4,7 @@
 use super::comparison::write_condition;
 use super::routes::description;
 use super::{ItemList, Written, kept};
-use crate::choice::{CHOICE_NAME, NAME_KEYS, RESERVED_NAMES, default_id, needs_one};
+use crate::choice::{CHOICE_NAME, NAME_KEYS, RESERVED_NAMES, default_id, is_or_logic};
 use crate::compare;
 use crate::located::{JsonNode, PathStep};
 use crate::report::{ItemKind, ReportBuilder};
@@ -51,7 +51,7 @@ fn write_choice(
 ) -> Json {
     let program = rules.program();
     let choice = report.begin(ItemKind::Choice, &table.name, steps);
-    let mut kept = table.span.map_or_else(Map::new, |span| kept::before(rules.sources(), span));
+    let mut kept = table.span.map_or_else(Map::new, |span| kept::members_before(rules.sources(), span));
     let mut json = take_names(&mut kept, &table.name, names);
     let description = description(kept.remove("description"), &table.docs);
     json.extend(description.map(|description| ("description".to_owned(), description)));
@@ -59,7 +59,7 @@ fn write_choice(
         json.insert("to_user".to_owned(), json!(true));
     }
     let spelling = table.span.map_or(Spelling::Module, |span| Spelling::before(rules.sources(), span));
-    let steps = [steps, &[super::key("choices")]].concat();
+    let steps = [steps, &[super::key_step("choices")]].concat();
     let mut branches = ItemList::new(steps.clone(), kept::take_list(&mut kept, "choices"));
     let mut ids = NameAllocator::default();
     // The rules are in the order in which they are tried, the last branch first. The JSON has the
@@ -78,7 +78,7 @@ fn write_choice(
                 let span = warning.span();
                 let name = span.and_then(|span| id_of_branch(rules.sources().slice(span)));
                 let name = name.unwrap_or_default();
-                let kept = span.map(|span| kept::before(rules.sources(), span));
+                let kept = span.map(|span| kept::members_before(rules.sources(), span));
                 let written = kept.and_then(|mut kept| kept.remove("branch")).map(|mut branch| {
                     let id = branch["branch_id"].as_str().unwrap_or(&name);
                     // If the author has renamed the branch since the import, the new name is used.
@@ -160,7 +160,7 @@ fn id_of_branch(branch: &str) -> Option<String> {
 }
 
 fn write_branch(rules: &Rules, rule: &Rule, spelling: Spelling, ids: &mut NameAllocator) -> Written<Json> {
-    let mut kept = kept::before(rules.sources(), rule.span);
+    let mut kept = kept::members_before(rules.sources(), rule.span);
     // An import keeps a whole branch if none of its conditions can be used. This branch has a
     // condition now, so the kept original is not used.
     kept.remove("branch");
@@ -184,7 +184,7 @@ fn write_branch(rules: &Rules, rule: &Rule, spelling: Spelling, ids: &mut NameAl
             written.items.push(condition);
         }
         // The author may have changed the logic since the import.
-        let is_same = |logic: &Json| logic.as_str().and_then(needs_one) == Some(!all);
+        let is_same = |logic: &Json| logic.as_str().and_then(is_or_logic) == Some(!all);
         let logic = kept.remove("logic").filter(|logic| conditions.len() < 2 || is_same(logic));
         let logic = logic.unwrap_or_else(|| json!(spelling.logic(!all)));
         json!({"branch_id": id, "logic": logic, "conditions": written.finish(), "is_default": false})
@@ -196,7 +196,7 @@ fn write_branch(rules: &Rules, rule: &Rule, spelling: Spelling, ids: &mut NameAl
 /// Writes the condition at the position `position` of a branch, with the members that an import
 /// kept in a comment.
 fn write_kept_condition(rules: &Rules, cond: &Cond, spelling: Spelling, position: usize) -> Written<Json> {
-    let mut kept = kept::before(rules.sources(), cond.span);
+    let mut kept = kept::members_before(rules.sources(), cond.span);
     // An import keeps the original of a condition that an export would write differently. The
     // original is used, unless the author has changed the condition since the import.
     if let Some(original) = kept.remove("condition") {

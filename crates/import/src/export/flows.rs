@@ -1,6 +1,6 @@
 //! Writes flows, and the tool that executes them, as JSON of the other system.
 
-use super::{ItemList, Written, constant, ignores_case, kept, key, pattern};
+use super::{ItemList, Written, constant, ignores_case, kept, key_step, pattern};
 use crate::executor::{EXECUTOR_NAME, parameters_schema, with_description};
 use crate::flows::{NO_FLOW_COMMENT, label_of};
 use crate::kept::SETTINGS_KEY;
@@ -19,11 +19,11 @@ use serde_json::{Map, Value as Json, json};
 
 pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json {
     let (program, sources) = (rules.program(), rules.sources());
-    let mut kept = kept::in_header(sources);
-    let mut flows = ItemList::new(vec![key("flows")], kept::take_list(&mut kept, "flows"));
+    let mut kept = kept::members_in_header(sources);
+    let mut flows = ItemList::new(vec![key_step("flows")], kept::take_list(&mut kept, "flows"));
     let (mut names, mut is_literal) = (NameAllocator::default(), None);
     for (index, flow) in program.flows.iter().enumerate() {
-        let kept = (kept::before(sources, flow.span), &mut names);
+        let kept = (kept::members_before(sources, flow.span), &mut names);
         let written = write_flow(program, (FlowId(index as u32), flow), &mut is_literal, kept);
         flows.push(ItemKind::Flow, &flow.name, written, report);
     }
@@ -31,9 +31,9 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
         report.note(message!("the patterns are compared literally: import them with `--literal`"));
     }
     let mut document = json!({ "flows": flows.finish() });
-    let mut tools = ItemList::new(vec![key("tools")], kept::take_list(&mut kept, "tools"));
+    let mut tools = ItemList::new(vec![key_step("tools")], kept::take_list(&mut kept, "tools"));
     if let Some(tool) = program.flow_tool.as_ref().filter(|tool| !is_placeholder(rules, tool)) {
-        let written = write_tool(tool, kept::before(sources, tool.span));
+        let written = write_tool(tool, kept::members_before(sources, tool.span));
         tools.push(ItemKind::Tool, &tool.name, written, report);
     }
     let tools = tools.finish();
@@ -54,7 +54,7 @@ fn is_placeholder(rules: &Rules, tool: &FlowTool) -> bool {
         && tool.description.is_empty()
         && tool.parameter.is_empty()
         && tool.endpoint.is_null()
-        && kept::before(rules.sources(), tool.span).is_empty()
+        && kept::members_before(rules.sources(), tool.span).is_empty()
         && kept::comments_before(rules.sources(), tool.span).contains(&&*format!("# {NO_FLOW_COMMENT}"))
 }
 
