@@ -49,7 +49,8 @@ const STDIN_ARG: &str = "-";
 /// The name under which messages show rules from standard input.
 pub const STDIN_NAME: &str = "<stdin>";
 
-/// Number of bytes at the start of a file that show whether it is an artifact.
+/// Number of bytes at the start of a file that show whether the file is an artifact (compiled
+/// rules).
 const HEADER_BYTES: u64 = 64;
 
 /// True if a file starts like compiled rules (an artifact). Also true for a file `*.rulec` that is

@@ -15,7 +15,7 @@ use rulec_syntax::ast::StatementKind;
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// A minimum percentage of covered items, for one kind of item or for all kinds.
+/// A minimum percentage of covered items (such as routes), for one kind of item or for all kinds.
 #[derive(Clone, Debug)]
 pub struct CoverageMinimum {
     /// The kind of item, such as `route`. `None` for every kind.
@@ -42,7 +42,7 @@ pub fn parse_minimum(text: &str) -> Result<CoverageMinimum, String> {
     }
 }
 
-/// How many items of one kind exist, and how many of them are covered.
+/// The number of items of one kind (such as routes), and how many of them are covered.
 pub struct CoveredShare {
     kind: &'static str,
     covered: usize,
@@ -90,7 +90,8 @@ pub fn shares_below(shares: &[CoveredShare], minimums: &[CoverageMinimum]) -> Ve
     failures
 }
 
-/// Formats the coverage totals, and one line for each item that is not fully covered.
+/// Formats the coverage totals, and one line for each route, condition or other item that is not
+/// fully covered.
 pub fn format_text(compiled: &Compiled, coverage: &Coverage<'_>, findings: &[Finding]) -> String {
     let (routes, conditions) = (coverage.route_items(findings), coverage.condition_items());
     let counted = count_by_kind(&routes).into_iter().chain(count_by_kind(&conditions));
@@ -357,8 +358,8 @@ fn item_tooltip(item: &CoveredItem) -> Message {
     }
 }
 
-/// Returns how often the items that begin on each line were evaluated, by file and line number. If
-/// several items begin on a line, the largest count is returned.
+/// Returns how often the items (such as routes) that begin on each line were evaluated, by file and
+/// line number. If several items begin on a line, the largest count is returned.
 fn line_counts(coverage: &Coverage<'_>, items: &[&CoveredItem]) -> HashMap<(u32, usize), usize> {
     let mut lines = HashMap::new();
     for item in items {

@@ -322,8 +322,8 @@ fn replay_messages(
     Ok(replay)
 }
 
-/// Decides a message with the recorded earlier messages, and records it. If the rules have no
-/// history, or the message cannot be recorded, only decides it.
+/// Decides a message with the messages that were recorded before, and records the message. If the
+/// rules have no history, or the message cannot be recorded, only decides the message.
 fn replay_message(session: &mut Session, message: &Json) -> Decision {
     session.decide_and_record(message).unwrap_or_else(|_| {
         // The fallback is never needed, because a store in memory does not fail.

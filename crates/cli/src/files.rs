@@ -350,8 +350,8 @@ impl RulesArgs {
         }
     }
 
-    /// Compiles a second rules file, such as an older version. If it has errors, the program ends
-    /// with the exit status for wrong usage.
+    /// Compiles a second rules file, such as an older version. If the file has errors, the program
+    /// ends with the exit status for wrong usage.
     pub fn load_other(&self, path: &Path, term: &Term) -> Result<Rules, CliError> {
         let other_args = RulesArgs::new(path.to_path_buf(), None);
         other_args.load(term).map_err(|error| CliError { status: Status::Usage, ..error })

@@ -97,8 +97,8 @@ fn format_file(args: &Args, path: &Path, term: &Term, out: &mut Out) -> Result<b
     Ok(changed)
 }
 
-/// Prints a note with the lines of the statements that the formatter left unchanged, because they
-/// contain syntax errors.
+/// Prints a note with the line numbers of the statements that the formatter left unchanged, because
+/// they contain syntax errors.
 fn note_unformatted(name: &str, formatted: &Formatted, term: &Term) {
     const MAX_SHOWN_LINES: usize = 10;
     let lines: Vec<String> = formatted.left.iter().take(MAX_SHOWN_LINES).map(usize::to_string).collect();

@@ -136,8 +136,8 @@ fn print_faults(log: &[PathBuf], verifier: &mut ChainVerifier, out: &mut Out) ->
     Ok(faults)
 }
 
-/// True if a line may be a damaged line of a log with a hash chain. Such a line has the key of
-/// the hash or of a file header, or is not a complete JSON object.
+/// True if a line may be a damaged line of a log with a hash chain. Such a line contains the JSON
+/// key of the hash or of the header of a log file, or is not a complete JSON object.
 fn may_be_damaged_log_line(line: &[u8]) -> bool {
     let contains = |key: &[u8]| line.windows(key.len()).any(|part| part == key);
     !line.starts_with(b"{")

@@ -250,7 +250,8 @@ struct DecidingWorker<'a> {
     model: Option<&'a Model>,
     args: &'a Args,
     summary: Summary,
-    /// The decision log lines that the worker has added since they were last taken.
+    /// Lines for the decision log that the worker has added since the last call of
+    /// `take_log_lines`.
     log_lines: Vec<u8>,
 }
 

@@ -1,5 +1,5 @@
-//! Implements `rulec serve`, which answers decisions over HTTP. The crate `rulec-serve` contains
-//! the service. The subcommand is an optional feature, because it adds a web server to the program.
+//! Implements `rulec serve`, which decides messages over HTTP. The crate `rulec-serve` contains the
+//! service. The subcommand is an optional feature, because it adds a web server to the program.
 
 use super::keys::KeyLocation;
 use super::term::{Out, Term};

@@ -59,7 +59,7 @@ pub fn write_event(line: &str) {
 }
 
 /// Returns the metadata of the files to which standard output and standard error are redirected. A
-/// caller that watches files uses it to ignore the files that this program writes itself.
+/// caller that watches files uses the metadata to ignore the files that this program writes itself.
 pub fn output_files() -> Vec<Metadata> {
     #[cfg(unix)]
     {

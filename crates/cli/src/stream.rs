@@ -244,8 +244,8 @@ pub fn write_json(out: &mut Vec<u8>, value: &impl Serialize) {
 }
 
 impl StreamArgs {
-    /// Returns the path of the input that the command line names; `None` for standard input without
-    /// `-`.
+    /// Returns the path of the input that the command line names. `None` if it names none, which
+    /// means standard input.
     pub fn input_path(&self) -> Option<&Path> {
         self.input.as_deref()
     }

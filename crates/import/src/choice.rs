@@ -14,7 +14,7 @@ use serde_json::{Map, Value as Json, json};
 
 /// Name of the imported choice if the JSON document has no name for it.
 pub(super) const CHOICE_NAME: &str = "next_step";
-/// The names that no choice has, because they name other tables.
+/// Names that an imported choice never gets, because they have another meaning in the rules.
 pub(super) const RESERVED_NAMES: [&str; 4] = ["none", "default", "routes", "flows"];
 /// The keys under which a JSON document stores the name of a workflow step or choice, in the order
 /// of precedence.

@@ -32,7 +32,7 @@ enum RightSide {
 type WrittenCondition = (String, Option<String>);
 
 /// A reason why the original system (a Python module) decides differently from the imported rules.
-/// The imported file describes each reason once.
+/// A comment in the imported rules describes each reason once.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Difference {
     PlainText,

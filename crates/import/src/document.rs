@@ -24,8 +24,9 @@ pub(super) struct ImportedStatement {
     /// The item from which the statement was written, as its index in the report. `None` if the
     /// statement comes from no item.
     pub(super) item: Option<usize>,
-    /// The parts of the body that come from items of their own, such as the branches of a choice:
-    /// the index of the first line of the body, and the index of the item in the report.
+    /// The parts of the body that come from items of their own, such as the branches of a choice.
+    /// Each has the number of lines of the body before the part, and the index of its item in the
+    /// report.
     pub(super) parts: Vec<(usize, usize)>,
 }
 
@@ -137,7 +138,7 @@ impl RulesDocument {
         }
     }
 
-    /// Skips the items that contain values which are no JSON. `unreadable` contains the path of
+    /// Skips the items that contain values which are not JSON. `unreadable` contains the path of
     /// each value, and the reason. A value outside of all items is only reported, as a field.
     pub(super) fn refuse_unreadable(&mut self, unreadable: &[Unreadable]) {
         let is_context = self.context.is_some();

@@ -47,9 +47,10 @@ type Written<T> = Result<T, Message>;
 
 impl System {
     /// Writes rules as a document of this system. Importing the document gives rules with the same
-    /// decisions, apart from the rules that the report lists as skipped. Of the comments, only the
-    /// lines `# json: {…}` are written, in which an import keeps what rules cannot express.
-    /// A payload context is data and not a part of rules, so its document is empty.
+    /// decisions, apart from the rules that the report lists as skipped. Comments are not written.
+    /// Only the members in comments `# json: {…}`, in which an import keeps what rules cannot
+    /// express, are written back. A payload context is data and not a part of rules, so its
+    /// document is empty.
     pub fn export(self, rules: &Rules) -> Exported {
         let mut report = ReportBuilder::default();
         let document = match self {
@@ -62,7 +63,7 @@ impl System {
     }
 }
 
-/// A list of the document that is being written.
+/// A list, such as the routes, in the JSON document that an export writes.
 struct ItemList {
     items: Vec<Json>,
     /// Elements that an import skipped and kept in a comment, with their positions in the list. The

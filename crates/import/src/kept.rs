@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json};
 
 /// Returns the comment that keeps these members of a JSON object, without the comment sign. `None`
 /// if there are no members. The comment must not be broken into several lines. Parts with a value
-/// that is no JSON are left out: without this value, an item that was skipped could become valid.
+/// that is not JSON are left out: without this value, an item that was skipped could become valid.
 /// `is_repaired` is true if the document had such values, which are marked in `members`.
 pub(super) fn comment(members: &Map<String, Json>, is_repaired: bool) -> Option<String> {
     let mut members = members.clone();
@@ -36,7 +36,7 @@ pub(super) fn has_word_before(sources: &SourceMap, span: Span, word: &str) -> bo
     comments_before(sources, span).into_iter().any(|line| kept_text(line).is_some_and(|text| text == word))
 }
 
-/// Removes the parts with a value that is no JSON from the kept member `key`. Returns false if
+/// Removes the parts with a value that is not JSON from the kept member `key`. Returns false if
 /// nothing is left of the member.
 fn remove_unreadable(key: &str, value: &mut Json) -> bool {
     if is_unreadable(value) {
@@ -114,7 +114,8 @@ pub(super) fn members_in_header(sources: &SourceMap) -> Map<String, Json> {
     members_of(text.lines().take_while(is_comment), DOCUMENT_WORD)
 }
 
-/// Returns the members that comment lines keep. `word` follows the mark of these comments.
+/// Returns the members that comment lines keep. `word` is the word that must follow the mark
+/// `json:` in these comments; it may be empty.
 fn members_of<'t>(comments: impl Iterator<Item = &'t str>, word: &str) -> Map<String, Json> {
     let mut members = Map::new();
     for line in comments {
@@ -126,7 +127,8 @@ fn members_of<'t>(comments: impl Iterator<Item = &'t str>, word: &str) -> Map<St
     members
 }
 
-/// Returns what a comment line keeps: its text after the mark. `None` for any other comment.
+/// Returns the text that a comment line keeps: the text after the mark `json:`. `None` for a
+/// comment without the mark.
 fn kept_text(line: &str) -> Option<&str> {
     // A comment with two signs is documentation, whose words come from the document.
     Some(line.trim_start().strip_prefix('#')?.trim_start().strip_prefix(KEPT_MARK)?.trim())

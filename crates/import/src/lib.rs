@@ -19,7 +19,7 @@
 //! | `context` | the context of decision payloads |
 //! | `flows`, `executor` | keyword and intent flows, and the tool that executes them |
 //! | `settings` | the settings of a document with flows |
-//! | `unreadable` | values that are no JSON, such as `NaN` |
+//! | `unreadable` | values that are not JSON, such as `NaN` |
 //! | `export` | writes rules as JSON again |
 
 mod choice;
@@ -78,8 +78,9 @@ pub struct Imported {
     /// Original texts of the names and patterns that the importer changed. The key is the new text
     /// in the rules file.
     original_names: HashMap<String, String>,
-    /// The first line of each part of `text`, and the index of the item in the report from which
-    /// the part was written. `None` for a part that comes from no item.
+    /// The parts of `text`, such as routes and branches. Each has the number of its first line, and
+    /// the index in the report of the item from which the part was written. `None` for a part that
+    /// comes from no item.
     parts: Vec<(usize, Option<usize>)>,
 }
 
@@ -265,7 +266,7 @@ impl System {
     }
 
     /// Returns the system whose JSON format fits this text; `None` if no format or several formats
-    /// fit. Values that are no JSON, such as `NaN`, are ignored.
+    /// fit. Values that are not JSON, such as `NaN`, are ignored.
     ///
     /// # Errors
     /// If the text is not JSON for another reason.
@@ -277,7 +278,7 @@ impl System {
         Ok(System::recognize(&value))
     }
 
-    /// Imports a JSON text. An item with a value that is no JSON, such as `NaN` or half of a
+    /// Imports a JSON text. An item with a value that is not JSON, such as `NaN` or half of a
     /// surrogate pair, is skipped, unless the import is strict.
     ///
     /// ```

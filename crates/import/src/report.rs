@@ -33,7 +33,7 @@ pub struct ReportItem {
     /// outcome, because the original system decides in the same way.
     pub warnings: Vec<(Code, Message)>,
     /// JSON pointer (RFC 6901) of the item, such as `/flows/2`. For a skipped item, the pointer of
-    /// the part that is wrong.
+    /// the part that cannot be translated.
     pub pointer: String,
     /// Line and column of the item in the document's text, from 1. `None` if a JSON value was
     /// imported instead of a text.

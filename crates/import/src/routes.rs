@@ -99,7 +99,7 @@ fn export_conditions(facts: &ConditionFacts, conditions: &[String]) -> Vec<Optio
 struct ImportedRoute {
     head: String,
     condition: super::condition::Formula,
-    /// The condition in the document.
+    /// The condition of the route, as it is in the JSON document.
     original: Json,
     /// The members of the route that rules cannot express.
     kept: Map<String, Json>,

@@ -1,4 +1,4 @@
-//! Values in a document that are no JSON: `NaN`, `Infinity` and half of a surrogate pair, which
+//! Values in a document that are not JSON: `NaN`, `Infinity` and half of a surrogate pair, which
 //! JSON writers of Python and JavaScript write. Such a value makes its item unusable, but not the
 //! document.
 
@@ -25,7 +25,7 @@ pub(super) struct Repaired {
     pub(super) unreadable: Vec<Unreadable>,
 }
 
-/// A part of a document that is no JSON.
+/// A part of a document that is not JSON.
 pub(super) struct Unreadable {
     /// The path of the value. For a key, the path of the object that has the key.
     pub(super) steps: Vec<PathStep>,
@@ -35,10 +35,10 @@ pub(super) struct Unreadable {
     pub(super) reason: Message,
 }
 
-/// Replaces the unreadable values of a document that is no JSON because of `error`.
+/// Replaces the unreadable values of a document that is not JSON because of `error`.
 ///
 /// # Errors
-/// If the document has no unreadable value, has too many, or is no JSON for another reason.
+/// If the document has no unreadable value, has too many, or is not JSON for another reason.
 pub(super) fn repair(original: &str, error: JsonError) -> Result<Repaired, ImportError> {
     let found = find_unreadable(original);
     if found.is_empty() {
@@ -164,7 +164,8 @@ fn read_string(bytes: &[u8], start: usize) -> (usize, bool) {
     (bytes.len(), has_half_pair)
 }
 
-/// Returns the length of an escape sequence, and whether it is half of a surrogate pair.
+/// Returns the length in bytes of the escape sequence at the start of `bytes`, and whether it is
+/// half of a surrogate pair. A whole pair counts as one sequence.
 fn read_escape(bytes: &[u8]) -> (usize, bool) {
     match code_unit(bytes) {
         Some(0xD800..=0xDBFF) if matches!(bytes.get(6..).and_then(code_unit), Some(0xDC00..=0xDFFF)) => {
@@ -175,7 +176,8 @@ fn read_escape(bytes: &[u8]) -> (usize, bool) {
     }
 }
 
-/// Returns the code unit of an escape such as `\ud83d` at the start of the bytes.
+/// Returns the code unit of an escape such as `\ud83d` at the start of the bytes. `None` for any
+/// other bytes.
 fn code_unit(bytes: &[u8]) -> Option<u16> {
     let digits = bytes.strip_prefix(b"\\u")?.get(..4)?;
     u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()

@@ -12,8 +12,8 @@ pub(super) const KEPT_MARK: &str = "json:";
 /// Maximum width of a line, in characters. Only a line that cannot be broken is wider.
 const MAX_LINE_WIDTH: usize = 100;
 
-/// Allocates unique names for the statements of a rules file. A name is kept if possible, and is
-/// written in backquotes if necessary. A name that is not valid even in backquotes is changed.
+/// Allocates unique names for the statements of a rules file. A name is unchanged if possible, and
+/// is written in backquotes if necessary. A name that is not valid even in backquotes is changed.
 #[derive(Clone, Default)]
 pub(super) struct NameAllocator {
     used_names: HashSet<String>,
@@ -43,8 +43,8 @@ impl NameAllocator {
         self.leads_to_text(&clean_name(original), &clean_name(name))
     }
 
-    /// Like [`leads_to_name`](NameAllocator::leads_to_name), for
-    /// [`unique_text`](NameAllocator::unique_text).
+    /// Like [`leads_to_name`](NameAllocator::leads_to_name), but for names that
+    /// [`unique_text`](NameAllocator::unique_text) allocates, which may contain any character.
     pub(super) fn leads_to_text(&mut self, original: &str, name: &str) -> bool {
         let is_original = self.next_text(original) == name;
         self.unique_text(if is_original { original } else { name });

@@ -40,7 +40,8 @@ const KEYWORDS: &[&str] = &[
     "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is",
     "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
 ];
-/// Names that the generated Python module imports. No model may have such a name.
+/// Names that the generated Python module imports, and constants of Python. No model may have such
+/// a name.
 const RESERVED_CLASSES: &[&str] = &[
     "Any",
     "AwareDatetime",
@@ -55,7 +56,7 @@ const RESERVED_CLASSES: &[&str] = &[
 ];
 /// The types of JSON Schema, in the order in which a generated union lists them. An integer is
 /// listed before a number, because pydantic tries the types in this order.
-const KINDS: &[&str] = &["boolean", "integer", "number", "string", "array", "object", "null"];
+const JSON_SCHEMA_TYPES: &[&str] = &["boolean", "integer", "number", "string", "array", "object", "null"];
 
 /// Returns Python source with the models of a rule set. `file` names the rules in the docstring of
 /// the module.
@@ -80,7 +81,8 @@ pub fn write_models(rules: &Rules, file: &str) -> String {
 struct Module {
     classes: String,
     class_names: BTreeSet<String>,
-    /// Names to import from the modules `decimal`, `typing` and `pydantic`.
+    /// Pairs of a module and a name to import from it. The modules are `decimal`, `typing` and
+    /// `pydantic`.
     imports: BTreeSet<(&'static str, &'static str)>,
     /// Whether an optional field uses the Python function `_is_none`, which must then be defined.
     has_optional_fields: bool,
@@ -199,7 +201,7 @@ impl Module {
             self.imports.insert(("decimal", "Decimal"));
             return if kinds.contains(&"null") { "Decimal | None" } else { "Decimal" }.to_owned();
         }
-        let types: Vec<String> = KINDS
+        let types: Vec<String> = JSON_SCHEMA_TYPES
             .iter()
             .filter(|kind| kinds.contains(kind))
             .map(|kind| self.one_type(class, kind, schema))

@@ -59,8 +59,8 @@ struct PlanReport<'a> {
     steps: &'a [Attempt],
 }
 
-/// Reads the plan if the file is a JSON file. The plan is an object with a list of nodes. `None`
-/// for any other file, which contains rules.
+/// Reads a plan: a JSON object with the list `nodes`. Returns `None` if the extension of the file
+/// is not `.json`; the file then contains rules.
 pub fn read_plan(path: &Path) -> Result<Option<Map<String, Json>>, CliError> {
     if path.extension().is_none_or(|extension| extension != "json") || path.is_dir() {
         return Ok(None);

@@ -52,7 +52,7 @@ impl<'p> RunSaver<'p> {
         Ok(())
     }
 
-    /// Saves the whole run in place of what the file contains.
+    /// Replaces the content of the file by the whole run.
     pub(super) fn save_whole(&mut self, run: &Run) -> Result<(), CliError> {
         let line = to_line(&run.save())?;
         files::replace_file(self.path, &line)?;
@@ -103,7 +103,8 @@ fn read_changes(line: &[u8]) -> Result<SavedChanges, serde_json::Error> {
     reader.end().map(|()| changes)
 }
 
-/// Returns a reader of a value that is at most [`MAX_DEPTH`] deep.
+/// Returns a JSON deserializer for `bytes` without the recursion limit of `serde_json`. Returns an
+/// error if the value is nested deeper than [`MAX_DEPTH`].
 fn deep_reader(bytes: &[u8]) -> Result<Deserializer<SliceRead<'_>>, serde_json::Error> {
     if depth_of(bytes) > MAX_DEPTH {
         let reason = message!("lists and objects are nested more than {MAX_DEPTH} deep");
@@ -186,8 +187,8 @@ mod tests {
         assert!(read_run(b"").is_err() && read_run(b"{}").is_err());
     }
 
-    /// The lines of a file: a run, and the changes of each step. The first node nests its input in
-    /// `depth` lists.
+    /// Returns a workflow, and the lines of its saved run: the run, and the changes of each step.
+    /// The first node nests its input in `depth` lists.
     fn saved_lines(depth: usize) -> (Workflow, Vec<Vec<u8>>) {
         let nest = move |_: &Node| {
             Ok(from_fn(move |input| async move { Ok((0..depth).fold(input, |inner, _| json!([inner]))) }))
