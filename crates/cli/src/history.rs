@@ -15,7 +15,7 @@ pub use store::{PersistentStore, is_address, open, open_existing};
 #[cfg(feature = "history")]
 pub use with::run;
 #[cfg(not(feature = "history"))]
-pub use without::{not_built, run};
+pub use without::{not_built_error, run};
 
 /// Show, check and compact a history that is kept in a folder or at a Redis server
 #[derive(clap::Args)]
@@ -76,7 +76,7 @@ mod without {
     use rulec_base::message;
 
     /// Returns the error for `rulec history` in a program that was built without histories on disk.
-    pub fn not_built() -> CliError {
+    pub fn not_built_error() -> CliError {
         CliError::usage(message!(
             "this program was built without histories on disk; the Python package never has them: `cargo build -p rulec-cli --features history` builds a program that has them"
         ))
@@ -89,7 +89,7 @@ mod without {
             HistoryCommand::Check(args) => (&args.folder, None),
             HistoryCommand::Compact(args) => (&args.folder.folder, args.before.as_ref()),
         };
-        Err(not_built())
+        Err(not_built_error())
     }
 }
 

@@ -95,7 +95,7 @@ impl StreamJudges {
 
     /// Returns the validator for a payload. If the payload names no payload kind of the rules,
     /// returns the judgement that rejects it.
-    fn find(&self, payload: &Json) -> Result<&Judge, Box<Judgement>> {
+    fn find_judge(&self, payload: &Json) -> Result<&Judge, Box<Judgement>> {
         match self {
             StreamJudges::One(judge) => Ok(judge),
             StreamJudges::ByField(judge) => judge.find(payload),
@@ -206,7 +206,7 @@ impl JudgingWorker<'_> {
             return Err(LineFailure::NoAnswer { code: Code::DecisionFailed, message, help });
         };
         // Checks the input fields first, so that the message of a refused line is not recorded.
-        let judge = match self.judges.find(&payload) {
+        let judge = match self.judges.find_judge(&payload) {
             Ok(judge) => Ok(judge.clone().message(&message).map_err(invalid_input_failure)?),
             Err(rejection) => Err(rejection),
         };
@@ -243,7 +243,7 @@ impl Worker for JudgingWorker<'_> {
         let payload = Json::Object(payload.map_err(|error| self.judges.masked_error(error))?);
         let (judgement, gap) = match self.history {
             None => {
-                let judge = self.judges.find(&payload);
+                let judge = self.judges.find_judge(&payload);
                 (judge.map_or_else(|rejection| *rejection, |judge| judge.judge(&payload)), None)
             }
             Some(history) => match self.judge_and_record(history, line, &payload, out)? {

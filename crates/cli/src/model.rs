@@ -107,7 +107,7 @@ impl ModelArgs {
 
     #[cfg(not(feature = "http"))]
     fn connect(&self, _: &str, _: &str) -> Result<Model, CliError> {
-        Err(CliError::usage(message!("`--model` has no effect: {}", without_http())))
+        Err(CliError::usage(message!("`--model` has no effect: {}", no_http_message())))
     }
 }
 
@@ -131,7 +131,7 @@ impl Model {
 }
 
 /// Returns the error message of a program that was built without an HTTP client.
-pub fn without_http() -> Message {
+pub fn no_http_message() -> Message {
     message!(
         "this program was built without HTTP calls: build it with `cargo build --release -p rulec-cli --features http`"
     )

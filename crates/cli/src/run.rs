@@ -345,7 +345,7 @@ impl DecidingWorker<'_> {
 }
 
 impl Worker for DecidingWorker<'_> {
-    fn waits(&self) -> bool {
+    fn waits_for_program(&self) -> bool {
         self.model.is_some()
     }
 

@@ -49,12 +49,12 @@ impl RunStore {
 
     #[cfg(not(feature = "history"))]
     fn open(_: &Path, _: &Path) -> Result<RunStore, CliError> {
-        Err(history::not_built())
+        Err(history::not_built_error())
     }
 
     #[cfg(not(feature = "history"))]
     fn open_existing(_: &Path, _: &Path) -> Result<RunStore, CliError> {
-        Err(history::not_built())
+        Err(history::not_built_error())
     }
 }
 
@@ -141,12 +141,12 @@ impl RunHistory {
     /// ends before this line (see `Worker::has_failed`), so the store is not asked again.
     fn past_of_unrecorded(&self, rules: &Rules, message: &Json, error: RecordError) -> Past {
         let has_failed = matches!(error, RecordError::Store(_));
-        self.count(Err(error));
+        self.note_result(Err(error));
         if has_failed {
             return Past::default();
         }
         rules.past(self.store(), message).unwrap_or_else(|error| {
-            self.fail(error);
+            self.record_failure(error);
             Past::default()
         })
     }
@@ -155,7 +155,7 @@ impl RunHistory {
     /// answer line to `out`, and returns true. Otherwise returns false.
     pub fn observe(&self, rules: &Rules, line: u64, message: &Json, out: &mut Vec<u8>) -> bool {
         let Some(observed) = observed_message(message) else { return false };
-        let recorded = self.count(rules.observe(self.store(), &observed));
+        let recorded = self.note_result(rules.observe(self.store(), &observed));
         write_json(out, &json!({ "line": line, "observed": recorded }));
         true
     }
@@ -193,16 +193,16 @@ impl RunHistory {
 
     /// Handles the result of recording a message. Returns true if it was recorded. Otherwise counts
     /// the message as not recorded, or remembers the error of the store.
-    fn count(&self, result: Result<(), RecordError>) -> bool {
+    fn note_result(&self, result: Result<(), RecordError>) -> bool {
         match result {
             Ok(()) => return true,
-            Err(RecordError::Store(error)) => self.fail(error),
+            Err(RecordError::Store(error)) => self.record_failure(error),
             Err(_) => drop(self.unrecorded.fetch_add(1, Ordering::Relaxed)),
         }
         false
     }
 
-    fn fail(&self, error: StoreError) {
+    fn record_failure(&self, error: StoreError) {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
 

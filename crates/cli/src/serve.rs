@@ -219,7 +219,7 @@ mod with {
         if args.otlp.is_some() {
             return Err(CliError::usage(message!(
                 "`--otlp` has no effect: {}",
-                crate::model::without_http()
+                crate::model::no_http_message()
             )));
         }
         #[cfg(not(feature = "studio"))]
@@ -304,7 +304,7 @@ mod with {
 
     #[cfg(not(feature = "history"))]
     fn open_history(args: &Args) -> Result<Option<rulec_serve::OpenHistory>, CliError> {
-        args.history.as_ref().map_or(Ok(None), |_| Err(crate::history::not_built()))
+        args.history.as_ref().map_or(Ok(None), |_| Err(crate::history::not_built_error()))
     }
 
     fn log_options(args: &Args) -> Result<Option<LogOptions>, CliError> {
@@ -382,7 +382,7 @@ mod with {
 
     #[cfg(not(feature = "http"))]
     fn address_source(_: Option<&str>, url: &str, _: &Args) -> Result<RuleSource, CliError> {
-        Err(CliError::usage(message!("`{url}` cannot be fetched: {}", crate::model::without_http())))
+        Err(CliError::usage(message!("`{url}` cannot be fetched: {}", crate::model::no_http_message())))
     }
 
     #[cfg(feature = "http")]

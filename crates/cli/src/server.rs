@@ -41,9 +41,10 @@ impl ServerArgs {
     pub fn reject(&self) -> Result<(), CliError> {
         match &self.server {
             None => Ok(()),
-            Some(_) => {
-                Err(CliError::usage(message!("`--server` has no effect: {}", crate::model::without_http())))
-            }
+            Some(_) => Err(CliError::usage(message!(
+                "`--server` has no effect: {}",
+                crate::model::no_http_message()
+            ))),
         }
     }
 }
@@ -155,7 +156,7 @@ mod with {
 
         /// Converts a JSON answer to the type `T`. Fails if the answer lacks a field, as from a
         /// service of another version.
-        pub fn read<T: for<'de> Deserialize<'de>>(&self, answer: Json) -> Result<T, CliError> {
+        pub fn deserialize_answer<T: for<'de> Deserialize<'de>>(&self, answer: Json) -> Result<T, CliError> {
             T::deserialize(answer).map_err(|error| {
                 let (url, error) = (&self.url, error.to_string());
                 Failure::new(message!(
@@ -186,12 +187,12 @@ mod with {
             match response.map(|response| response.body) {
                 Ok(Body::Text(text)) => Ok(text),
                 Ok(Body::Json(json)) => Ok(json.to_string()),
-                Err(error) => Err(self.describe(&error)),
+                Err(error) => Err(self.to_failure(&error)),
             }
         }
 
         /// Converts the error of a call to a failure that names the remedy.
-        fn describe(&self, error: &HttpError) -> Failure {
+        fn to_failure(&self, error: &HttpError) -> Failure {
             let url = &self.url;
             let (status, text) = match error.failure() {
                 HttpFailure::Status { status, text } => (*status, text),

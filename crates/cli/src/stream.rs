@@ -99,7 +99,7 @@ pub trait Worker: Send {
     /// True if the worker waits for another program, such as a service. More threads than
     /// processors are then useful. Also, chunks should be small, so that finished results are
     /// written early.
-    fn waits(&self) -> bool {
+    fn waits_for_program(&self) -> bool {
         false
     }
 
@@ -269,7 +269,7 @@ impl StreamArgs {
         let (input, name, size) = self.open_input(term)?;
         let mut workers = vec![worker()];
         let (mut lines, mut progress) = (LineReader::new(name, input), InputProgress::new(size));
-        let size_in_memory = if workers[0].waits() {
+        let size_in_memory = if workers[0].waits_for_program() {
             lines = lines.with_chunks_of(LINES_PER_WAITING_CHUNK);
             None
         } else {

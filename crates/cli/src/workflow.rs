@@ -14,7 +14,7 @@ mod saver;
 mod workers;
 
 use super::files::{self, RulesArgs};
-use super::model::without_http;
+use super::model::no_http_message;
 use super::term::{Format, Out, Term};
 use super::{CliError, Status};
 use clap::Subcommand;
@@ -170,7 +170,7 @@ fn build_workflow(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<
         .kind("echo", echo)
         .kind("loop", Loop::factory)
         .kind("vote", Vote::factory)
-        .kind("council", Council::factory(|_| Err(without_http())));
+        .kind("council", Council::factory(|_| Err(no_http_message())));
     if let Some(limit) = args.step_limit {
         builder = builder.step_limit(limit);
     }
@@ -190,7 +190,11 @@ fn build_workflow(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<
     if !cfg!(feature = "http")
         && let Some(node) = declared.nodes.iter().find(|node| &*node.kind == "http")
     {
-        return Err(CliError::error(message!("`{}` has the kind `http`, but {}", node.id, without_http())));
+        return Err(CliError::error(message!(
+            "`{}` has the kind `http`, but {}",
+            node.id,
+            no_http_message()
+        )));
     }
     let result = add_network_nodes(builder, &args.allow)?.build();
     result.map_err(|error| {
@@ -226,7 +230,7 @@ fn http_client(hosts: &[String]) -> Result<rulec_http::HttpClient, CliError> {
 fn add_network_nodes(builder: WorkflowBuilder, allow: &[String]) -> Result<WorkflowBuilder, CliError> {
     match allow.is_empty() {
         true => Ok(builder),
-        false => Err(CliError::usage(message!("`--allow` has no effect: {}", without_http()))),
+        false => Err(CliError::usage(message!("`--allow` has no effect: {}", no_http_message()))),
     }
 }
 

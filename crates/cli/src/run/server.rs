@@ -73,7 +73,7 @@ struct RemoteWorker<'s> {
 }
 
 impl Worker for RemoteWorker<'_> {
-    fn waits(&self) -> bool {
+    fn waits_for_program(&self) -> bool {
         true
     }
 

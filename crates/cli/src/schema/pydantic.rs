@@ -204,7 +204,7 @@ impl Module {
         let types: Vec<String> = JSON_SCHEMA_TYPES
             .iter()
             .filter(|kind| kinds.contains(kind))
-            .map(|kind| self.one_type(class, kind, schema))
+            .map(|kind| self.annotation_of_type(class, kind, schema))
             .collect();
         if types.is_empty() {
             self.imports.insert(("typing", "Any"));
@@ -213,7 +213,7 @@ impl Module {
         types.join(" | ")
     }
 
-    fn one_type(&mut self, class: &str, kind: &str, schema: &Json) -> String {
+    fn annotation_of_type(&mut self, class: &str, kind: &str, schema: &Json) -> String {
         match kind {
             "boolean" => "bool".to_owned(),
             "integer" => "int".to_owned(),

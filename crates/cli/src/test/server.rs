@@ -56,7 +56,7 @@ pub(super) fn run(server: &Server, args: &Args, term: &Term, out: &mut Out) -> R
         if args.format == Format::Human {
             escape_texts(&mut answer);
         }
-        let answer: Answer = server.read(answer)?;
+        let answer: Answer = server.deserialize_answer(answer)?;
         let selected = answer.tests.into_iter().filter(|test| args.selects(&test.name));
         let outcomes: Vec<ReportedTest> = selected.map(|test| test.into_reported_test(&shown)).collect();
         if !outcomes.is_empty() {
@@ -76,7 +76,7 @@ fn rule_sets_to_test(server: &Server, args: &Args) -> Result<Vec<(String, String
         return Ok(named.collect());
     }
     let overview = server.get("/v1/rules").map_err(|failure| failure.into_error())?;
-    let Overview { rules } = server.read(overview)?;
+    let Overview { rules } = server.deserialize_answer(overview)?;
     if let (Some(generation), true) = (args.generation.generation, rules.len() > 1) {
         return Err(CliError::usage(message!(
             "the service has several rules, and `--generation {generation}` is the generation of one: name the rules"

@@ -66,7 +66,7 @@ pub(super) fn run(server: &Server, args: &Args, term: &Term, out: &mut Out) -> R
     if args.format == Format::Human {
         escape_texts(&mut answer);
     }
-    let answer: Answer = server.read(answer)?;
+    let answer: Answer = server.deserialize_answer(answer)?;
     let gap = [HistoryGap::NoKey, HistoryGap::Dropped]
         .into_iter()
         .find(|gap| answer.history_gap.as_deref() == Some(gap.as_str()));

@@ -129,10 +129,10 @@ fn add_network_types(
     match (&allowed.allow_llm, hosts) {
         (None, []) => Ok(builder),
         (Some(_), _) => {
-            Err(CliError::usage(message!("`--allow-llm` has no effect: {}", crate::model::without_http())))
+            Err(CliError::usage(message!("`--allow-llm` has no effect: {}", crate::model::no_http_message())))
         }
         (None, _) => {
-            Err(CliError::usage(message!("`--allow` has no effect: {}", crate::model::without_http())))
+            Err(CliError::usage(message!("`--allow` has no effect: {}", crate::model::no_http_message())))
         }
     }
 }
