@@ -105,9 +105,9 @@ impl RulesDocument {
             return Ok(None);
         }
         let outer = self.report.current();
-        let index = self.report.begin(kind, name, &node.steps);
+        let index = self.report.begin_item(kind, name, &node.steps);
         let result = read(self);
-        self.report.resume(outer);
+        self.report.end_item(outer);
         match result {
             Ok(item) => Ok(Some((index, item))),
             Err(refusal) if self.is_strict => Err(refusal.with_item_name(&kind.to_message(), name)),

@@ -96,7 +96,7 @@ impl ItemList {
         match written {
             Ok(item) => {
                 steps.push(PathStep::Index(self.items.len()));
-                report.begin(kind, name, &steps);
+                report.begin_item(kind, name, &steps);
                 self.items.push(item);
             }
             Err(reason) => report.skip(kind, name, &steps, reason),

@@ -237,7 +237,7 @@ impl ReportBuilder {
     /// Adds an item of the document (such as a route) to the report, and makes it the item that is
     /// being read. `steps` is the path of the item in the document. Returns the index of the item
     /// in the report.
-    pub(super) fn begin(&mut self, kind: ItemKind, name: &str, steps: &[PathStep]) -> usize {
+    pub(super) fn begin_item(&mut self, kind: ItemKind, name: &str, steps: &[PathStep]) -> usize {
         self.current = Some(self.items.len());
         self.push(kind, name, steps, Outcome::Loaded, Vec::new())
     }
@@ -256,7 +256,7 @@ impl ReportBuilder {
 
     /// Ends the current item, after the importer has read it. `outer` is the enclosing item, which
     /// becomes the current item again.
-    pub(super) fn resume(&mut self, outer: Option<usize>) {
+    pub(super) fn end_item(&mut self, outer: Option<usize>) {
         self.current = outer;
     }
 

@@ -31,7 +31,7 @@ impl Spelling {
 
     /// Returns the spelling of a choice of the rules, which the comment before the choice says.
     /// `span` is the span of the choice's name.
-    pub(super) fn before(sources: &SourceMap, span: Span) -> Spelling {
+    pub(super) fn of_comment_before(sources: &SourceMap, span: Span) -> Spelling {
         if kept::has_word_before(sources, span, CAPITALS_WORD) {
             Spelling::Document
         } else {

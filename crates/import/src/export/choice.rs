@@ -50,7 +50,7 @@ fn write_choice(
     report: &mut ReportBuilder,
 ) -> Json {
     let program = rules.program();
-    let choice = report.begin(ItemKind::Choice, &table.name, steps);
+    let choice = report.begin_item(ItemKind::Choice, &table.name, steps);
     let mut kept = table.span.map_or_else(Map::new, |span| kept::members_before(rules.sources(), span));
     let mut json = take_names(&mut kept, &table.name, names);
     let description = description(kept.remove("description"), &table.docs);
@@ -58,7 +58,8 @@ fn write_choice(
     if table.to_user {
         json.insert("to_user".to_owned(), json!(true));
     }
-    let spelling = table.span.map_or(Spelling::Module, |span| Spelling::before(rules.sources(), span));
+    let spelling =
+        table.span.map_or(Spelling::Module, |span| Spelling::of_comment_before(rules.sources(), span));
     let steps = [steps, &[super::key_step("choices")]].concat();
     let mut branches = ItemList::new(steps.clone(), kept::take_list(&mut kept, "choices"));
     let mut ids = NameAllocator::default();
@@ -93,7 +94,7 @@ fn write_choice(
                 branches.push(ItemKind::Branch, name, written, report);
             }
         }
-        report.resume(Some(choice));
+        report.end_item(Some(choice));
     }
     json.insert("choices".to_owned(), Json::Array(branches.finish()));
     let mut json = Json::Object(json);
