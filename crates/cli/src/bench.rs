@@ -83,7 +83,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(if rejected_messages == 0 { Status::Success } else { Status::Errors })
 }
 
-/// The times that `rulec bench` has measured, in nanoseconds per decision.
+/// The times that `rulec bench` measured, in nanoseconds per decision.
 struct DecisionTimes {
     decided: u64,
     mean: f64,

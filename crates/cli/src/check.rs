@@ -163,8 +163,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         analysed.push((compiled, settings, compiled.analyse(options)));
     }
     let findings = reported_findings(&analysed);
-    // Standard output of a dry run is only the patch, so findings are only counted, on standard
-    // error.
+    // A dry run writes only the patch to standard output. So the findings are not listed there;
+    // their counts are printed on standard error.
     match args.format {
         _ if args.dry_run => {}
         Format::Human | Format::Concise => {

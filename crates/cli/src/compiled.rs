@@ -23,7 +23,7 @@ pub struct CompileTarget {
     /// The root folder for imports. `None` means the folder of the rules file.
     pub root: Option<PathBuf>,
     /// How to load the file if it is another system's JSON document. Unless the user names the
-    /// system, a `.json` file is recognized by its shape.
+    /// system, the system of a `.json` file is recognized by the shape of the document.
     pub document: DocumentArgs,
     /// Index of the command-line argument that names the folder in which the file was found. Only
     /// files found by the same argument are searched for imports of each other. `None` if the
@@ -47,14 +47,15 @@ pub struct Compiled {
 /// The path argument that means standard input.
 const STDIN_ARG: &str = "-";
 /// The name under which messages show rules from standard input.
-pub const STDIN: &str = "<stdin>";
+pub const STDIN_NAME: &str = "<stdin>";
 
-/// Number of bytes at the start of a file that show whether it is an artifact.
+/// Number of bytes at the start of a file that show whether the file is an artifact (compiled
+/// rules).
 const HEADER_BYTES: u64 = 64;
 
 /// True if a file starts like compiled rules (an artifact). Also true for a file `*.rulec` that is
-/// not text, so that damage of its first bytes is reported as such. False if it cannot be read; the
-/// code that loads the file then reports the error.
+/// not text, so that a damaged header is reported as damage and not as a syntax error. False if the
+/// file cannot be read; the code that loads the file then reports the error.
 pub fn is_artifact(path: &Path) -> bool {
     let mut header = Vec::new();
     let is_read =
@@ -72,10 +73,10 @@ struct StdinLoader {
 impl Loader for StdinLoader {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
         match path {
-            STDIN if self.bytes.len() as u64 > MAX_FILE_BYTES => {
+            STDIN_NAME if self.bytes.len() as u64 > MAX_FILE_BYTES => {
                 Err(LoadError::TooLarge(self.bytes.len() as u64))
             }
-            STDIN => Ok(self.bytes.clone()),
+            STDIN_NAME => Ok(self.bytes.clone()),
             _ => self.files.load(path),
         }
     }
@@ -121,7 +122,7 @@ impl CompileTarget {
 
     /// Returns the name of the rules file for messages: its path, or `<stdin>` for standard input.
     pub fn display_name(&self) -> String {
-        if self.is_stdin() { STDIN.to_owned() } else { self.path.display().to_string() }
+        if self.is_stdin() { STDIN_NAME.to_owned() } else { self.path.display().to_string() }
     }
 
     /// Compiles the rules file, or loads it if it is already compiled. Declared host functions
@@ -228,7 +229,7 @@ impl CompileTarget {
     }
 
     /// Compiles the rules from standard input as if they were a file in the root folder. Without a
-    /// root, the current folder takes its place. The returned bool is true if the input was an
+    /// root folder, the current folder is the root. The returned bool is true if the input was an
     /// artifact (compiled rules).
     fn compile_stdin(&self, compiler: &Compiler) -> Result<(Result<Rules, CompileError>, bool), CliError> {
         let bytes = stdio::read_stdin(MAX_ARTIFACT_BYTES)?;
@@ -239,7 +240,7 @@ impl CompileTarget {
         let files = DiskLoader::new(root).map_err(|error| {
             CliError::usage(message!("the root folder `{}` cannot be used: {error}", root.display()))
         })?;
-        Ok((compiler.compile_with(&StdinLoader { bytes, files }, STDIN), false))
+        Ok((compiler.compile_with(&StdinLoader { bytes, files }, STDIN_NAME), false))
     }
 }
 
@@ -287,14 +288,14 @@ impl Compiled {
     }
 
     /// Returns the name of a source file for messages: its path, as it would be written on the
-    /// command line. Source names are relative to the root.
+    /// command line. The source map stores names relative to the root folder.
     pub fn file_name(&self, file: FileId) -> String {
         let folder = match &self.target.root {
             Some(root) => root.as_path(),
             None => self.target.path.parent().unwrap_or(Path::new("")),
         };
         let name = self.sources().get(file).map_or("", |file| file.name.as_str());
-        if name == STDIN || self.document.is_some() {
+        if name == STDIN_NAME || self.document.is_some() {
             return name.to_owned();
         }
         let folder = if folder == Path::new(".") { Path::new("") } else { folder };

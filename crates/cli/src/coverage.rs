@@ -15,7 +15,7 @@ use rulec_syntax::ast::StatementKind;
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// A minimum percentage of covered items, for one kind of item or for all kinds.
+/// A minimum percentage of covered items (such as routes), for one kind of item or for all kinds.
 #[derive(Clone, Debug)]
 pub struct CoverageMinimum {
     /// The kind of item, such as `route`. `None` for every kind.
@@ -42,7 +42,7 @@ pub fn parse_minimum(text: &str) -> Result<CoverageMinimum, String> {
     }
 }
 
-/// How many items of one kind exist, and how many of them are covered.
+/// The number of items of one kind (such as routes), and how many of them are covered.
 pub struct CoveredShare {
     kind: &'static str,
     covered: usize,
@@ -90,7 +90,8 @@ pub fn shares_below(shares: &[CoveredShare], minimums: &[CoverageMinimum]) -> Ve
     failures
 }
 
-/// Formats the coverage totals, and one line for each item that is not fully covered.
+/// Formats the coverage totals, and one line for each route, condition or other item that is not
+/// fully covered.
 pub fn format_text(compiled: &Compiled, coverage: &Coverage<'_>, findings: &[Finding]) -> String {
     let (routes, conditions) = (coverage.route_items(findings), coverage.condition_items());
     let counted = count_by_kind(&routes).into_iter().chain(count_by_kind(&conditions));
@@ -229,8 +230,9 @@ fn html_head() -> String {
     )
 }
 
-/// Formats the coverage of several rules files as one HTML page without external parts. Unless
-/// `show_private`, the page leaves out the tests of rules with private fields.
+/// Formats the coverage of several rules files as one HTML page that loads no other file. Unless
+/// `show_private`, the page omits the tests of rules with private fields, because tests may contain
+/// values of these fields.
 pub fn format_html(files: &[(&Compiled, &Coverage<'_>, &[Finding])], show_private: bool) -> String {
     let mut out = html_head();
     for (compiled, coverage, findings) in files {
@@ -264,8 +266,8 @@ pub fn format_html(files: &[(&Compiled, &Coverage<'_>, &[Finding])], show_privat
     out + "</body>\n</html>\n"
 }
 
-/// Replaces the tests in the source text of a file by blanks and a mask. Lines and byte offsets
-/// stay as they are.
+/// Replaces each test in the source text of a file by a mask and blanks. Line numbers and byte
+/// offsets do not change.
 fn without_tests(text: &str) -> String {
     let mut shown = text.to_owned();
     for statement in rulec_syntax::parse(Threads::All, FileId(0), text).statements {
@@ -356,8 +358,8 @@ fn item_tooltip(item: &CoveredItem) -> Message {
     }
 }
 
-/// Returns how often the items that begin on each line were evaluated, by file and line number. If
-/// several items begin on a line, the largest count is returned.
+/// Returns how often the items (such as routes) that begin on each line were evaluated, by file and
+/// line number. If several items begin on a line, the largest count is returned.
 fn line_counts(coverage: &Coverage<'_>, items: &[&CoveredItem]) -> HashMap<(u32, usize), usize> {
     let mut lines = HashMap::new();
     for item in items {

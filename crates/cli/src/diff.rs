@@ -226,7 +226,7 @@ fn write_change(change: &Change, color: bool, out: &mut Out) -> Result<(), CliEr
     Ok(())
 }
 
-/// Formats a decision in a few words: the chosen route and its target.
+/// Formats a decision as one line: the chosen route, its target, its arguments and its metadata.
 fn format_decision(decision: &Json) -> String {
     let text = |key: &str| decision.get(key).and_then(Json::as_str).filter(|text| !text.is_empty());
     let Some(chosen) = text("chosen").or(text("branch")).or(text("name")) else {
@@ -255,8 +255,8 @@ fn format_decision(decision: &Json) -> String {
 
 /// Decides every message of a file with two versions of the rules, and collects the differences.
 /// `entries` holds the entry of the old version, then the entry of the new version. If
-/// `has_history` is true, messages can be marked to be recorded without a decision. `mask_private`
-/// masks the private values of an example message.
+/// `has_history` is true, messages that are marked with `observe` are recorded without a decision.
+/// `mask_private` masks the private values of an example message.
 fn replay_messages(
     entries: [Entry<'_>; 2],
     has_history: bool,
@@ -322,8 +322,8 @@ fn replay_messages(
     Ok(replay)
 }
 
-/// Decides a message with the recorded earlier messages, and records it. If the rules have no
-/// history, or the message cannot be recorded, only decides it.
+/// Decides a message with the messages that were recorded before, and records the message. If the
+/// rules have no history, or the message cannot be recorded, only decides the message.
 fn replay_message(session: &mut Session, message: &Json) -> Decision {
     session.decide_and_record(message).unwrap_or_else(|_| {
         // The fallback is never needed, because a store in memory does not fail.

@@ -22,8 +22,8 @@ pub struct DocumentArgs {
 }
 
 impl DocumentArgs {
-    /// Refuses `--literal` for rules that come from a document of another system than flows. The
-    /// system is `None` for rules that come from no document.
+    /// Returns an error if `--literal` is given, but the rules do not come from a document of
+    /// [`System::Flows`]. `system` is `None` if the rules come from no document.
     pub fn check_literal(self, system: Option<System>) -> Result<(), Message> {
         check_literal(self.literal, system)
     }
@@ -33,7 +33,8 @@ impl DocumentArgs {
     }
 }
 
-/// Checks that flows are loaded if their patterns must be compared literally.
+/// Returns an error if `literal` is true, but `system` is not [`System::Flows`]: only flows have
+/// patterns that can be compared literally.
 pub fn check_literal(literal: bool, system: Option<System>) -> Result<(), Message> {
     match literal && system != Some(System::Flows) {
         true => Err(message!("only `flows` have patterns that `--literal` can compare")),
@@ -65,7 +66,8 @@ impl Document {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let file = sources.add(name, String::from_utf8_lossy(bytes));
         let text = sources.file(file).text.clone();
-        // The JSON parser reports the position of the invalid bytes and a remedy.
+        // For bytes that are not UTF-8, the JSON parser reports the position of the invalid bytes
+        // and a remedy.
         let is_text = std::str::from_utf8(bytes)
             .map_or_else(|_| json::parse_bytes(bytes).map(drop).map_err(ImportError::from), |_| Ok(()));
         let recognize = || System::recognize_text(&text);
@@ -75,10 +77,10 @@ impl Document {
                 Ok(()) => system.import(&text, args.options()),
                 Err(message) => {
                     let diagnostic = Diagnostic::new(Code::DocumentRefused, start_of(file), message);
-                    return failed(sources, diagnostic);
+                    return load_failure(sources, diagnostic);
                 }
             },
-            Ok(None) => return failed(sources, unrecognized_error(file)),
+            Ok(None) => return load_failure(sources, unrecognized_error(file)),
             Err(error) => Err(error),
         };
         match imported {
@@ -89,7 +91,7 @@ impl Document {
             }
             Err(error) => {
                 let diagnostic = import_diagnostic(&error, sources.file(file).text.len(), file);
-                failed(sources, diagnostic)
+                load_failure(sources, diagnostic)
             }
         }
     }
@@ -105,7 +107,7 @@ impl Document {
 
 /// Returns the values that [`Document::load`] returns if a document cannot be loaded: an error
 /// instead of rules, and a document with the diagnostic.
-fn failed(sources: SourceMap, diagnostic: Diagnostic) -> (Result<Rules, CompileError>, Document) {
+fn load_failure(sources: SourceMap, diagnostic: Diagnostic) -> (Result<Rules, CompileError>, Document) {
     let document = Document { sources, diagnostics: vec![diagnostic.clone()], context: None };
     (Err(CompileError::from(diagnostic)), document)
 }
@@ -137,8 +139,8 @@ fn import_diagnostic(error: &ImportError, len: usize, file: FileId) -> Diagnosti
     Diagnostic::new(Code::DocumentRefused, span, message)
 }
 
-/// Returns the warnings of an import: a warning for each skipped item, for each change of an
-/// adapted item, and the warnings about single items.
+/// Returns the diagnostics of an import. Each item of the report has notes (why the item was
+/// skipped, or how it was changed) and warnings; each of them becomes a diagnostic.
 fn report_diagnostics(report: &Report, file: FileId) -> Vec<Diagnostic> {
     let span = |item: &ReportItem| {
         let range = item.range.clone().unwrap_or(0..0);

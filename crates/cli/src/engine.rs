@@ -1,5 +1,5 @@
-//! Command-line options that select an engine and the use of indexes. They serve to compare engines
-//! and to find errors in them, because every selection gives the same results.
+//! Command-line options that select an engine and the use of indexes. These options serve to
+//! compare engines and to find errors in them, because every selection gives the same results.
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};

@@ -1,5 +1,5 @@
-//! Escapes texts that others wrote before they are printed. CI reports, drawings and coverage pages
-//! (XML and HTML) contain texts from authors. A terminal shows texts from services.
+//! Escapes untrusted texts before they are printed. CI reports, drawings and coverage pages (XML
+//! and HTML) contain texts from authors of rules. The terminal shows texts from HTTP services.
 
 /// Escapes a text for use in XML and HTML elements and attributes. Replaces characters that XML
 /// does not allow by U+FFFD.

@@ -36,7 +36,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         }
         Some(text) => {
             let Some(code) = parse_code(text) else {
-                // A word is also found in another case.
+                // A word in another case is searched again in lower case.
                 let Some(lines) = word_lines(text).or_else(|| word_lines(&text.to_lowercase())) else {
                     return Err(CliError::usage(unknown_code_message(text)));
                 };

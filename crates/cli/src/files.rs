@@ -1,7 +1,7 @@
 //! Finds, reads and writes the files that the arguments of a subcommand name, and reports rule
 //! files that do not compile.
 
-use super::compiled::{CompileTarget, Compiled, STDIN};
+use super::compiled::{CompileTarget, Compiled, STDIN_NAME};
 use super::document::DocumentArgs;
 use super::keys::KeyLocation;
 use super::language::singular_or_plural;
@@ -23,15 +23,16 @@ use std::io::{self, Read, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-/// Compiles the named files and all `*.rules` files below the named folders. Imports must stay
-/// inside `root`; `None` means the named folder, or the folder of the named file. The bool that
-/// comes with a file is true if another file of the same named folder imports this file.
+/// Compiles the files in `paths`, and all `*.rules` files below the folders in `paths`. Imports
+/// must stay inside `root`. `None` means the folder from `paths`, or the folder of the file. The
+/// bool of a result is true if another file below the same folder of `paths` imports the compiled
+/// file.
 pub fn compile_files(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<(Compiled, bool)>, CliError> {
     compile_files_as(paths, root, DocumentArgs::default())
 }
 
-/// Compiles files like [`compile_files`]. If `system` is given, the named files are JSON documents
-/// of that system.
+/// Compiles files like [`compile_files`]. `document` says how to load the files in `paths` that are
+/// another system's JSON documents. It does not apply to files found in folders.
 pub fn compile_files_as(
     paths: &[PathBuf],
     root: Option<&Path>,
@@ -101,8 +102,8 @@ fn collect_rules_files(folder: &Path, rules_files: &mut Vec<PathBuf>) -> Result<
     Ok(())
 }
 
-/// For each file, returns whether another file of the same folder imports it. Such a file is
-/// checked together with its importers, because its `input` may be declared there.
+/// For each file, returns whether another file found below the same folder argument imports it. An
+/// imported file is checked together with its importers, because they may declare its `input`.
 fn mark_imported(results: &[Compiled]) -> Vec<bool> {
     let mut indexes = HashMap::new();
     for (index, compiled) in results.iter().enumerate() {
@@ -134,7 +135,7 @@ fn mark_imported(results: &[Compiled]) -> Vec<bool> {
     is_imported
 }
 
-/// Returns the error for a named file that cannot be read.
+/// Returns the error for the file `name`, which cannot be read.
 pub fn unreadable_error(name: &str, error: &impl Argument) -> CliError {
     CliError::usage(message!("`{name}` cannot be read: {error}"))
 }
@@ -171,7 +172,8 @@ pub fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
 }
 
 /// Adds bytes to the end of a file, and waits until the disk has them. If the program is killed
-/// while it writes, a part of the bytes may be missing. Returns false if the file is gone.
+/// while it writes, a part of the bytes may be missing. Returns false if the file does not exist;
+/// it is not created.
 pub fn append_to_file(path: &Path, bytes: &[u8]) -> Result<bool, CliError> {
     let append = || {
         let mut file = std::fs::OpenOptions::new().append(true).open(path)?;
@@ -191,8 +193,8 @@ pub fn append_to_file(path: &Path, bytes: &[u8]) -> Result<bool, CliError> {
     }
 }
 
-/// Writes a text to a file, or to standard output if no file is named. Without `force`, an existing
-/// file is not overwritten.
+/// Writes a text to the file `path`, or to standard output if `path` is `None`. Without `force`,
+/// returns an error if the file already exists.
 pub fn write_output(
     path: Option<&Path>,
     force: bool,
@@ -210,7 +212,7 @@ pub fn write_output(
     out.flush()
 }
 
-/// Returns the named files, and all `*.rules` files below the named folders.
+/// Returns the files in `paths`, and all `*.rules` files below the folders in `paths`.
 pub fn list_rules_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
     Ok(collect_targets(paths, None)?.into_iter().map(|target| target.path).collect())
 }
@@ -218,7 +220,7 @@ pub fn list_rules_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
 /// Reads the text of a rules file or of standard input.
 pub fn read_text(path: &Path) -> Result<String, CliError> {
     let (bytes, name) = if path == Path::new("-") {
-        (stdio::read_stdin(MAX_FILE_BYTES)?, STDIN.to_owned())
+        (stdio::read_stdin(MAX_FILE_BYTES)?, STDIN_NAME.to_owned())
     } else {
         let name = path.display().to_string();
         (read_limited(path).map_err(|error| load_error(&name, &error))?, name)
@@ -255,8 +257,8 @@ fn open_file(path: &Path) -> Result<(File, u64), CliError> {
     open_regular(path).map_err(|error| load_error(&path.display().to_string(), &error))
 }
 
-/// Reads a whole file, or all of standard input for `-`. Returns the bytes, and the name of the
-/// file for messages.
+/// Reads a whole file of JSON, or all of standard input for `-`. Returns the bytes, and the name of
+/// the file for messages. A file with compiled rules is an error.
 pub fn read_file(path: &Path) -> Result<(Vec<u8>, String), CliError> {
     // One byte over the limit is read too, so that the JSON parser rejects the text as too long.
     let limit = json::MAX_BYTES as u64;
@@ -274,8 +276,8 @@ pub fn read_file(path: &Path) -> Result<(Vec<u8>, String), CliError> {
 
 /// Reads a JSON object from a file, or from standard input for `-`. A byte order mark is allowed.
 /// `places` are the paths of the fields that the rules read as decimals, where numbers keep all
-/// their digits. `to_error` converts a JSON error to an error of the program, which names the
-/// input.
+/// their digits. `to_error` converts the name of the input and a JSON error to an error of the
+/// program.
 pub fn read_json_object(
     path: &Path,
     places: &DecimalPaths,
@@ -288,7 +290,7 @@ pub fn read_json_object(
 
 /// Parses the JSON object given with `--input`; `-` reads standard input. `places` are the paths of
 /// the fields that the rules read as decimals, where numbers keep all their digits. `to_error`
-/// converts a JSON error to an error of the program, which names the input.
+/// converts the name of the input and a JSON error to an error of the program.
 pub fn parse_input_object(
     text: &str,
     places: &DecimalPaths,
@@ -301,7 +303,8 @@ pub fn parse_input_object(
     }
 }
 
-/// Adds the likely cause to the error of a JSON text from the command line that has no quotes.
+/// If `text`, a JSON text from the command line, has no double quotes, adds the likely cause to its
+/// error: the shell removed them.
 pub fn with_shell_help(text: &str, error: JsonError) -> JsonError {
     match text.starts_with('{') && !text.contains('"') && error.help().is_some() {
         true => error.with_further_help(message!(
@@ -311,7 +314,7 @@ pub fn with_shell_help(text: &str, error: JsonError) -> JsonError {
     }
 }
 
-/// Returns the named files and folders, or the current folder if none is named.
+/// Returns `paths`, or the current folder if `paths` is empty.
 pub fn paths_or_current_folder(paths: &[PathBuf]) -> Vec<PathBuf> {
     if paths.is_empty() { vec![PathBuf::from(".")] } else { paths.to_vec() }
 }
@@ -347,8 +350,8 @@ impl RulesArgs {
         }
     }
 
-    /// Compiles a second rules file, such as an older version. If it has errors, the program ends
-    /// with the exit status for wrong usage.
+    /// Compiles a second rules file, such as an older version. If the file has errors, the program
+    /// ends with the exit status for wrong usage.
     pub fn load_other(&self, path: &Path, term: &Term) -> Result<Rules, CliError> {
         let other_args = RulesArgs::new(path.to_path_buf(), None);
         other_args.load(term).map_err(|error| CliError { status: Status::Usage, ..error })

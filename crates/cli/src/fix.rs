@@ -35,8 +35,8 @@ pub struct Fixes {
 }
 
 impl Fixes {
-    /// Finds fixes in the named files and applies the fixes in memory. Afterwards `compiled` holds
-    /// the results of compiling the fixed texts.
+    /// Finds fixes for the files in `compiled`, and applies the fixes in memory. Afterwards
+    /// `compiled` holds the results of compiling the fixed texts.
     pub fn find_and_apply(compiled: &mut [(Compiled, bool)]) -> Result<Fixes, CliError> {
         if compiled.iter().any(|(compiled, _)| compiled.target.is_stdin()) {
             return Err(CliError::usage(message!(
@@ -156,8 +156,8 @@ fn original_texts(compiled: &[(Compiled, bool)]) -> HashMap<PathBuf, (String, St
     originals
 }
 
-/// Returns the machine-applicable fixes of all diagnostics, one element per fixed diagnostic. Fixes
-/// in files that the user has not named are left out.
+/// Returns the machine-applicable fixes of all diagnostics, one element per fixed diagnostic. A
+/// diagnostic is left out if one of its fixes is in a file outside `named_paths`.
 fn collect_fixes(compiled: &[(Compiled, bool)], named_paths: &HashSet<PathBuf>) -> Vec<FileEdits> {
     let mut repairs: Vec<FileEdits> = Vec::new();
     for (compiled, _) in compiled {
@@ -205,7 +205,7 @@ fn pad_replacement(text: &str, range: Range<usize>, replacement: &str) -> String
 }
 
 /// Adds the edits of the fix `repair` to `combined`, unless one of them overlaps or touches an edit
-/// that is already there. Returns true if the edits were added.
+/// in `combined`. Returns true if the edits were added.
 fn add_edits(combined: &mut FileEdits, repair: &FileEdits) -> bool {
     let touches = |a: &Range<usize>, b: &Range<usize>| a.start <= b.end && b.start <= a.end;
     let is_separate = repair.iter().all(|(path, edits)| {

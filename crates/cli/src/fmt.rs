@@ -1,6 +1,6 @@
 //! `rulec fmt`: formats rule files.
 
-use super::compiled::STDIN;
+use super::compiled::STDIN_NAME;
 use super::language::singular_or_plural;
 use super::term::{Out, Term};
 use super::{CliError, Status, files, panic, patch};
@@ -71,7 +71,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 fn format_file(args: &Args, path: &Path, term: &Term, out: &mut Out) -> Result<bool, CliError> {
     let text = files::read_text(path)?;
     let is_piped = path == Path::new("-");
-    let name = if is_piped { STDIN.to_owned() } else { path.display().to_string() };
+    let name = if is_piped { STDIN_NAME.to_owned() } else { path.display().to_string() };
     let formatted = format(&text).map_err(|changed| CliError {
         status: Status::InternalError,
         message: Some(message!(
@@ -97,8 +97,8 @@ fn format_file(args: &Args, path: &Path, term: &Term, out: &mut Out) -> Result<b
     Ok(changed)
 }
 
-/// Prints a note with the lines of the statements that the formatter left unchanged, because they
-/// contain syntax errors.
+/// Prints a note with the line numbers of the statements that the formatter left unchanged, because
+/// they contain syntax errors.
 fn note_unformatted(name: &str, formatted: &Formatted, term: &Term) {
     const MAX_SHOWN_LINES: usize = 10;
     let lines: Vec<String> = formatted.left.iter().take(MAX_SHOWN_LINES).map(usize::to_string).collect();
@@ -106,7 +106,7 @@ fn note_unformatted(name: &str, formatted: &Formatted, term: &Term) {
     if !lines.is_empty() {
         let (count, lines) = (formatted.left.len(), lines.join(", "));
         let count = singular_or_plural(count, message!("1 statement"), message!("{count} statements"));
-        let typed = if name == STDIN { "-" } else { name };
+        let typed = if name == STDIN_NAME { "-" } else { name };
         term.print_note(&message!(
             "{count} of `{name}` with errors left unchanged, at line {lines}{more}; see `rulec check {typed}`"
         ));

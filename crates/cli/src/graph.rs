@@ -1,6 +1,6 @@
-//! `rulec graph`: draws the workflows, routes, choices, routers and flows of a rules file.
-//! `rulec-report` converts them into nodes and edges; the modules here only write the output
-//! formats.
+//! `rulec graph`: draws the workflows, routes, choices, routers and flows of a rules file. The
+//! crate `rulec-report` converts these declarations to nodes and edges; the submodules only write
+//! the output formats.
 //!
 //! | module | contents |
 //! |---|---|

@@ -1,6 +1,6 @@
 //! The help pages in Chinese. clap can write headings, defaults and possible values only in
-//! English. So this module replaces clap's template, and adds these parts to the texts of the
-//! arguments.
+//! English. So this module replaces clap's template, and appends defaults and possible values to
+//! the help texts of the arguments.
 
 use super::language::language;
 use clap::{Arg, Command};
@@ -120,7 +120,7 @@ mod tests {
     use clap::CommandFactory;
     use std::collections::BTreeSet;
 
-    /// Collects the English texts of a page and of its subcommands.
+    /// Adds the English texts of a command's help page, and of its subcommands' pages, to `texts`.
     fn collect_texts(command: &Command, texts: &mut BTreeSet<String>) {
         texts.extend(command.get_about().map(ToString::to_string));
         for arg in command.get_arguments().filter(|arg| !arg.is_hide_set()) {

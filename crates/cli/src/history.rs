@@ -1,6 +1,6 @@
 //! Implements `rulec history`: shows, checks and compacts the history that `rulec run --history`
-//! has recorded, in a folder or at a Redis server. An optional feature, because it compiles SQLite,
-//! which is written in C.
+//! has recorded, in a folder or at a Redis server. The cargo feature `history` is optional, because
+//! it compiles SQLite, which is written in C.
 
 #[cfg(feature = "history")]
 mod store;
@@ -11,11 +11,11 @@ use clap::Subcommand;
 use std::path::PathBuf;
 
 #[cfg(feature = "history")]
-pub use store::{KeptStore, is_address, open, open_existing};
+pub use store::{PersistentStore, is_address, open, open_existing};
 #[cfg(feature = "history")]
 pub use with::run;
 #[cfg(not(feature = "history"))]
-pub use without::{not_built, run};
+pub use without::{not_built_error, run};
 
 /// Show, check and compact a history that is kept in a folder or at a Redis server
 #[derive(clap::Args)]
@@ -76,7 +76,7 @@ mod without {
     use rulec_base::message;
 
     /// Returns the error for `rulec history` in a program that was built without histories on disk.
-    pub fn not_built() -> CliError {
+    pub fn not_built_error() -> CliError {
         CliError::usage(message!(
             "this program was built without histories on disk; the Python package never has them: `cargo build -p rulec-cli --features history` builds a program that has them"
         ))
@@ -89,7 +89,7 @@ mod without {
             HistoryCommand::Check(args) => (&args.folder, None),
             HistoryCommand::Compact(args) => (&args.folder.folder, args.before.as_ref()),
         };
-        Err(not_built())
+        Err(not_built_error())
     }
 }
 
@@ -103,8 +103,8 @@ mod with {
     use serde_json::{Value as Json, json};
     use std::sync::mpsc::sync_channel;
 
-    /// Maximum number of messages that are read ahead of printing.
-    const MAX_WAITING: usize = 1_000;
+    /// Maximum number of messages that are read from the history and not yet printed.
+    const MAX_WAITING_MESSAGES: usize = 1_000;
 
     pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
         match &args.command {
@@ -139,13 +139,13 @@ mod with {
             Some(key) => vec![Some(format!("\"{key}"))],
         };
         for key in keys {
-            let (sender, receiver) = sync_channel::<Kept>(MAX_WAITING);
+            let (sender, receiver) = sync_channel::<Kept>(MAX_WAITING_MESSAGES);
             let result = std::thread::scope(|scope| {
                 let reader =
                     scope.spawn(|| store.for_each(key.as_deref(), move |kept| sender.send(kept).is_ok()));
                 let mut printed = Ok(());
                 for kept in receiver {
-                    printed = out.write_line(&shown(kept).to_string());
+                    printed = out.write_line(&output_json(kept).to_string());
                     if printed.is_err() || out.is_closed() {
                         break;
                     }
@@ -160,7 +160,7 @@ mod with {
 
     /// Converts a recorded message to the JSON object that `rulec history show` prints, with the
     /// key first.
-    fn shown(kept: Kept) -> Json {
+    fn output_json(kept: Kept) -> Json {
         let key = match kept.key.strip_prefix('"') {
             Some(text) => json!(text),
             None => serde_json::from_str(&kept.key).unwrap_or(Json::Null),

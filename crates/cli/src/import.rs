@@ -76,19 +76,19 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let items = imported.report.items();
     let is_nothing_left = !items.is_empty() && imported.report.skipped().count() == items.len();
     if is_nothing_left {
-        report(&imported.report, args.json, term);
+        print_report(&imported.report, args.json, term);
         return Err(CliError::error(message!("{name}: every item was skipped, so no rules were written")));
     }
-    // The text is formatted, so that `rulec fmt` leaves it unchanged.
+    // Formats the text, so that a later `rulec fmt` leaves it unchanged.
     let text = format(&imported.text).map_or(imported.text, |formatted| formatted.text);
     files::write_output(args.output.as_deref(), args.force, &text, term, out)?;
-    report(&imported.report, args.json, term);
+    print_report(&imported.report, args.json, term);
     Ok(Status::Success)
 }
 
 /// Prints the report of an import: what happened to each item of the document. Prints it as JSON if
 /// `as_json` is true, otherwise as notes.
-fn report(report: &Report, as_json: bool, term: &Term) {
+fn print_report(report: &Report, as_json: bool, term: &Term) {
     if as_json {
         // Serializing texts and numbers cannot fail.
         return term.print(&Message::verbatim(serde_json::to_string(report).unwrap_or_default()));

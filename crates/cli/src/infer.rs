@@ -23,7 +23,8 @@ const MAX_RECORD_KEYS: usize = 12;
 /// Minimum number of sample objects from which a key can be rare (see `MAX_RECORD_KEYS`). A JSON
 /// Schema counts as one sample, so its keys are never rare: a schema lists field names.
 const MIN_SAMPLES_FOR_RARE: usize = 3;
-/// A text field is an enumeration if it has at most this number of values in all samples.
+/// An enumeration is inferred for a text field with at most this number of distinct values in all
+/// samples.
 const MAX_ENUMERATION_VALUES: usize = 6;
 /// Maximum number of values that a JSON Schema may list for an enumeration. The compiler accepts no
 /// more.
@@ -56,7 +57,7 @@ enum InferredType {
 #[derive(Clone, Debug, PartialEq)]
 struct InferredTexts {
     values: BTreeSet<String>,
-    /// Number of sample texts, counting equal texts each time.
+    /// Number of sample texts, including repeated texts.
     samples: usize,
     /// Whether the values come from a JSON Schema, which lists all possible values.
     listed: bool,

@@ -93,9 +93,9 @@ impl StreamJudges {
         }
     }
 
-    /// Returns the validator for a payload. A payload that names no payload kind of the rules is
-    /// rejected.
-    fn find(&self, payload: &Json) -> Result<&Judge, Box<Judgement>> {
+    /// Returns the validator for a payload. If the payload names no payload kind of the rules,
+    /// returns the judgement that rejects it.
+    fn find_judge(&self, payload: &Json) -> Result<&Judge, Box<Judgement>> {
         match self {
             StreamJudges::One(judge) => Ok(judge),
             StreamJudges::ByField(judge) => judge.find(payload),
@@ -185,8 +185,9 @@ struct JudgingWorker<'j> {
 }
 
 impl JudgingWorker<'_> {
-    /// Validates the payload of a line with the history, and records the other fields of the line.
-    /// Also returns why the history may lack messages. Returns `None` if the line is only recorded.
+    /// Validates the payload of a line with the history, and records the other fields of the line
+    /// as a message. Also returns the reason why the history may lack messages. Returns `None` if
+    /// the line is only recorded.
     fn judge_and_record(
         &self,
         (rules, history): (&Rules, &RunHistory),
@@ -204,9 +205,9 @@ impl JudgingWorker<'_> {
             );
             return Err(LineFailure::NoAnswer { code: Code::DecisionFailed, message, help });
         };
-        // The inputs are checked before the message is recorded. A line that is refused is not.
-        let judge = match self.judges.find(&payload) {
-            Ok(judge) => Ok(judge.clone().message(&message).map_err(wrong_input)?),
+        // Checks the input fields first, so that the message of a refused line is not recorded.
+        let judge = match self.judges.find_judge(&payload) {
+            Ok(judge) => Ok(judge.clone().message(&message).map_err(invalid_input_failure)?),
             Err(rejection) => Err(rejection),
         };
         let past = history.observe_and_keep(rules, &Json::Object(message));
@@ -219,7 +220,7 @@ impl JudgingWorker<'_> {
     }
 }
 
-fn wrong_input(error: JudgeError) -> LineFailure {
+fn invalid_input_failure(error: JudgeError) -> LineFailure {
     let help = message!("correct the field of the line; `rulec schema` shows what the rules declare");
     LineFailure::NoAnswer { code: Code::DecisionFailed, message: error.to_message(), help }
 }
@@ -242,7 +243,7 @@ impl Worker for JudgingWorker<'_> {
         let payload = Json::Object(payload.map_err(|error| self.judges.masked_error(error))?);
         let (judgement, gap) = match self.history {
             None => {
-                let judge = self.judges.find(&payload);
+                let judge = self.judges.find_judge(&payload);
                 (judge.map_or_else(|rejection| *rejection, |judge| judge.judge(&payload)), None)
             }
             Some(history) => match self.judge_and_record(history, line, &payload, out)? {

@@ -44,7 +44,7 @@ pub fn select_language(args: &[OsString]) {
 
 /// Moves `--lang` of `rulec help check --lang zh` to the front, because clap reads only names of
 /// subcommands after `help`.
-pub fn move_before_help(mut args: Vec<OsString>) -> Vec<OsString> {
+pub fn move_lang_before_help(mut args: Vec<OsString>) -> Vec<OsString> {
     if args.get(1).is_none_or(|arg| arg != "help") {
         return args;
     }

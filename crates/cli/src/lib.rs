@@ -223,7 +223,7 @@ pub fn main(args: Vec<OsString>) -> u8 {
     panic::install_hook();
     signals::ignore_file_size_signal();
     language::select_language(&args);
-    let args = language::move_before_help(args);
+    let args = language::move_lang_before_help(args);
     let parse = || {
         let matches = help::localized_command(Cli::command()).try_get_matches_from(&args)?;
         Cli::from_arg_matches(&matches)
@@ -308,8 +308,8 @@ fn finish_run(result: Result<Status, CliError>, term: &Term, out: &mut Out) -> S
 }
 
 /// Prints the output of clap: the requested help, or an error in the arguments. If one of `args`
-/// contains control characters, they are escaped, because the error may quote it. Returns the exit
-/// status.
+/// contains control characters, they are escaped, because the error may quote the argument. Returns
+/// the exit status.
 fn print_clap_error(error: &clap::Error, args: &[OsString]) -> Status {
     let (term, mut out, text) = (Term::new(Color::Auto), Out::new(), error.render());
     // If an argument contains control characters, the text is printed escaped and without colour,

@@ -29,14 +29,14 @@ pub struct LineChunk {
     /// Byte range of each line in `bytes`; `None` for a line over the size limit.
     lines: Vec<Option<Range<usize>>>,
     /// Number of the chunk's first line in the input, from 1.
-    first: u64,
+    first_line_number: u64,
 }
 
 impl LineChunk {
     /// Returns the lines with their numbers, without line breaks and without the byte order mark of
     /// the input. A line over the limit is `None`.
     pub fn lines(&self) -> impl Iterator<Item = (u64, Option<&[u8]>)> {
-        (self.first..).zip(self.lines.iter().map(|line| Some(&self.bytes[line.clone()?])))
+        (self.first_line_number..).zip(self.lines.iter().map(|line| Some(&self.bytes[line.clone()?])))
     }
 
     /// True if the input begins with a JSON value that continues on the next line. The caller then
@@ -44,7 +44,9 @@ impl LineChunk {
     pub fn begins_with_incomplete_json(&self) -> bool {
         let lines = self.lines().filter_map(|(_, line)| line).map(<[u8]>::trim_ascii);
         let mut lines = lines.filter(|line| !line.is_empty());
-        let (Some(first), Some(second)) = (lines.next().filter(|_| self.first == 1), lines.next()) else {
+        let (Some(first), Some(second)) =
+            (lines.next().filter(|_| self.first_line_number == 1), lines.next())
+        else {
             return false;
         };
         match first {
@@ -70,7 +72,7 @@ impl LineChunk {
             (b"ARROW1", message!("an Arrow file")),
             (b"\x89PNG", message!("an image")),
         ];
-        if self.first != 1 {
+        if self.first_line_number != 1 {
             return None;
         }
         if let Some((_, format)) = MAGIC.iter().find(|(magic, _)| self.bytes.starts_with(magic)) {
@@ -82,8 +84,8 @@ impl LineChunk {
         (is_table && !first.starts_with(b"{")).then_some(message!("a table of values (CSV)"))
     }
 
-    /// True if the first lines are a table of values: names of columns with `,`, `;` or tabs
-    /// between them, and lines with as many of these separators.
+    /// True if the input begins like a CSV table. The first line then consists of column names with
+    /// separators (`,`, `;` or tabs), and the second line has at least as many separators.
     fn has_header(&self) -> bool {
         let lines = self.lines().filter_map(|(_, line)| line).map(<[u8]>::trim_ascii);
         let mut lines = lines.filter(|line| !line.is_empty());
@@ -93,7 +95,8 @@ impl LineChunk {
             let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
             cell.first().is_some_and(u8::is_ascii_alphabetic) && cell.iter().all(is_part)
         };
-        // Before JSON lines, the first line is a damaged message.
+        // If the second line begins a JSON object, the first line is a damaged message, not a
+        // header.
         !second.starts_with(b"{")
             && [b',', b';', b'\t'].into_iter().any(|separator| {
                 let count = |line: &[u8]| line.iter().filter(|byte| **byte == separator).count();
@@ -103,8 +106,8 @@ impl LineChunk {
     }
 
     /// Adds a line to this batch. The line's bytes begin at `start` and end where the bytes of this
-    /// batch end. For a line that is `too_long`, only its number is kept. For the `first_of_input`,
-    /// a byte order mark at the start is left out.
+    /// batch end. A line that is `too_long` is stored without its bytes. From the `first_of_input`,
+    /// a byte order mark is removed.
     fn push_line(&mut self, start: usize, first_of_input: bool, too_long: bool) {
         if too_long {
             self.bytes.truncate(start);
@@ -165,7 +168,7 @@ impl<R: Read> LineReader<R> {
     /// end of the input. Waits for input only if no line is available, so complete lines are never
     /// delayed.
     pub fn next_chunk(&mut self) -> Result<Option<LineChunk>, CliError> {
-        let mut chunk = LineChunk { first: self.lines_read + 1, ..LineChunk::default() };
+        let mut chunk = LineChunk { first_line_number: self.lines_read + 1, ..LineChunk::default() };
         let (mut start, mut has_line, mut too_long) = (0, false, false);
         loop {
             // Lines that were already read are returned first, because the next read may wait for

@@ -54,7 +54,7 @@ struct VerifyArgs {
 }
 
 /// Maximum number of wrong lines that are printed for a log.
-const MAX_SHOWN: usize = 20;
+const MAX_SHOWN_FAULTS: usize = 20;
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let LogCommand::Verify(args) = &args.command;
@@ -124,20 +124,20 @@ fn print_faults(log: &[PathBuf], verifier: &mut ChainVerifier, out: &mut Out) ->
                         "`{name}` is no log of decisions with a hash chain; `rulec serve --log` writes one"
                     )));
                 }
-                if faults <= MAX_SHOWN {
+                if faults <= MAX_SHOWN_FAULTS {
                     out.write_line(&format!("{name}:{number}: {}", localized(&fault.to_message())))?;
                 }
             }
         }
     }
-    if faults > MAX_SHOWN {
-        out.write_message(&message!("and {} more", faults - MAX_SHOWN))?;
+    if faults > MAX_SHOWN_FAULTS {
+        out.write_message(&message!("and {} more", faults - MAX_SHOWN_FAULTS))?;
     }
     Ok(faults)
 }
 
-/// True if a line may be a damaged line of a log with a hash chain. Such a line has the key of
-/// the hash or of a file header, or is not a complete JSON object.
+/// True if a line may be a damaged line of a log with a hash chain. Such a line contains the JSON
+/// key of the hash or of the header of a log file, or is not a complete JSON object.
 fn may_be_damaged_log_line(line: &[u8]) -> bool {
     let contains = |key: &[u8]| line.windows(key.len()).any(|part| part == key);
     !line.starts_with(b"{")
@@ -169,7 +169,7 @@ fn print_summary(
             term.print(&message!("head: {head}"));
         }
     }
-    // Without a checkpoint, anyone could have computed the hashes.
+    // Without a signed checkpoint, anyone could have computed the hashes.
     let is_unsigned = has_key && lines > 0 && checkpoints == 0;
     if is_unsigned {
         out.write_message(&message!("no line is a signed checkpoint, so the key proves nothing"))?;

@@ -94,7 +94,7 @@ fn render_page(command: Command) -> Result<Vec<u8>, CliError> {
     })
 }
 
-/// The headings that the generator writes, and their Chinese texts.
+/// The headings that the library `clap_mangen` writes on manual pages, and their Chinese texts.
 const HEADINGS: [(&str, &str); 8] = [
     ("NAME", "名称"),
     ("SYNOPSIS", "用法"),

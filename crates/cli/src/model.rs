@@ -66,7 +66,8 @@ pub enum NoAnswer {
 pub struct Model {
     #[cfg(feature = "http")]
     endpoint: Option<endpoint::Endpoint>,
-    /// The file that records the answers, or that contains them.
+    /// The file to which answers are recorded (`--record`), or from which recorded answers are read
+    /// (`--replay-answers`).
     file: Option<AnswerFile>,
 }
 
@@ -106,7 +107,7 @@ impl ModelArgs {
 
     #[cfg(not(feature = "http"))]
     fn connect(&self, _: &str, _: &str) -> Result<Model, CliError> {
-        Err(CliError::usage(message!("`--model` has no effect: {}", without_http())))
+        Err(CliError::usage(message!("`--model` has no effect: {}", no_http_message())))
     }
 }
 
@@ -130,7 +131,7 @@ impl Model {
 }
 
 /// Returns the error message of a program that was built without an HTTP client.
-pub fn without_http() -> Message {
+pub fn no_http_message() -> Message {
     message!(
         "this program was built without HTTP calls: build it with `cargo build --release -p rulec-cli --features http`"
     )

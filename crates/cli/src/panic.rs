@@ -1,6 +1,6 @@
 //! Handles panics, which are internal errors of the program. A panic ends only the line or
-//! subcommand in which it happens, and is reported as a message. With `RUST_BACKTRACE` set, Rust
-//! also prints it.
+//! subcommand in which it happens, and is reported as a message. With `RUST_BACKTRACE` set, the
+//! standard hook of Rust also prints the panic.
 
 use rulec::Message;
 use rulec_base::message;

@@ -130,7 +130,7 @@ fn report_table<'a>(
 }
 
 /// Returns advice about routes that the index cannot find, so that they are tried for every
-/// message. `None` if there is no such route.
+/// message. `None` if there is no such route, or if the table is searched without the index.
 fn index_advice(table: &TableReport<'_>) -> Option<Message> {
     const MAX_NAMED_ROUTES: usize = 3;
     let always_tried = table.routes.iter().filter(|route| matches!(route.found, AccessPath::Always { .. }));

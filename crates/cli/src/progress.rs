@@ -10,8 +10,8 @@ const MIN_INPUT_BYTES: u64 = 4 << 20;
 
 /// A progress bar, shown only on a terminal and only for long inputs.
 pub struct InputProgress {
-    /// Whether a bar may be shown: the terminal is suitable, and the input is not known to be
-    /// short.
+    /// Whether a bar may be shown: standard error is a terminal, standard output is not, and the
+    /// input is not known to be short.
     enabled: bool,
     size: Option<u64>,
     bar: Option<ProgressBar>,

@@ -1,5 +1,6 @@
-//! `rulec prompt`: prints prompt sections and tool definitions for a language model. They describe
-//! the choices and the intent flows (flows that are chosen by the meaning of a text).
+//! `rulec prompt`: prints prompt sections and tool definitions for a language model. The sections
+//! and definitions describe the choices and the intent flows (flows that are chosen by the meaning
+//! of a text).
 
 use super::files::RulesArgs;
 use super::term::{Out, Term};

@@ -1,7 +1,7 @@
 //! `rulec repl`: tries rules line by line. A line is a message, a statement to add, a condition to
 //! evaluate, or a command.
 
-use super::compiled::STDIN;
+use super::compiled::STDIN_NAME;
 use super::files;
 use super::language::{language, localized};
 use super::term::{Out, Term};
@@ -65,7 +65,7 @@ struct SessionLoader<'a>(&'a str, &'a DiskLoader);
 
 impl Loader for SessionLoader<'_> {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
-        if path == STDIN { Ok(self.0.as_bytes().to_vec()) } else { self.1.load(path) }
+        if path == STDIN_NAME { Ok(self.0.as_bytes().to_vec()) } else { self.1.load(path) }
     }
 }
 
@@ -126,7 +126,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 
 impl ReplSession {
     fn compile_text(&self, text: &str) -> Result<Rules, CompileError> {
-        Compiler::new().allow_missing_functions().compile_with(&SessionLoader(text, &self.files), STDIN)
+        Compiler::new().allow_missing_functions().compile_with(&SessionLoader(text, &self.files), STDIN_NAME)
     }
 
     /// Reads an input line. A statement or message that is incomplete continues on the next line;

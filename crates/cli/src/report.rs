@@ -184,8 +184,8 @@ pub fn format_json(reported: &ReportedDiagnostic<'_>) -> String {
     serde_json::to_string(&value).unwrap_or_default()
 }
 
-/// Writes findings in the format `format`. `files` are the names of all checked files, of which
-/// some formats list even files without findings.
+/// Writes findings in the format `format`. `files` are the names of all checked files: the JUnit
+/// format also lists files without findings.
 pub fn write_findings(
     format: Format,
     files: &[String],

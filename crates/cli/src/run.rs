@@ -151,7 +151,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let model = args.model.open()?;
     let matcher = meaning::intent_matcher(&rules, entry, model.is_some(), term);
     if args.analysis {
-        // Reports before the first message that the intents cannot be learned.
+        // If the classifier of intents cannot be trained, reports this before any message is read.
         rules.analyze_text("", &Json::Null).map_err(|error| CliError::error(error.to_message()))?;
     }
     if let Some(question) = question.as_ref().filter(|_| model.is_none()) {
@@ -250,7 +250,8 @@ struct DecidingWorker<'a> {
     model: Option<&'a Model>,
     args: &'a Args,
     summary: Summary,
-    /// The decision log lines that the worker has added since they were last taken.
+    /// Lines for the decision log that the worker has added since the last call of
+    /// `take_log_lines`.
     log_lines: Vec<u8>,
 }
 
@@ -278,7 +279,7 @@ impl DecidingWorker<'_> {
         if self.args.log.is_some() {
             let analysis = analysis.map(|analysis| self.rules.masked_analysis(analysis));
             let decided = decided.analysis(analysis);
-            // A message that was read as JSON can be written as JSON.
+            // Serializing cannot fail, because the message was parsed from JSON.
             self.log_lines.extend(decided.to_log_line().unwrap_or_default());
         }
     }
@@ -286,7 +287,7 @@ impl DecidingWorker<'_> {
 
 /// The data that a language model contributed to the decision of a choice.
 #[derive(Default)]
-struct ModelPart {
+struct ModelContribution {
     /// The reason for the choice, which the model wrote for the user.
     reason: Option<String>,
     /// The reason why the model's answer is missing. The default branch is then taken.
@@ -296,22 +297,22 @@ struct ModelPart {
 impl DecidingWorker<'_> {
     /// Asks the language model the question of the choice, and adds the answer to the message. Does
     /// nothing if the message already contains an answer.
-    fn answer_question(&self, message: &mut Json) -> Result<ModelPart, LineFailure> {
+    fn answer_question(&self, message: &mut Json) -> Result<ModelContribution, LineFailure> {
         let (Some(question), Some(model)) = (self.question, self.model) else {
-            return Ok(ModelPart::default());
+            return Ok(ModelContribution::default());
         };
         if !matches!(question.answer(message), Err(choice::NoAnswer::Missing { .. })) {
-            return Ok(ModelPart::default());
+            return Ok(ModelContribution::default());
         }
         Ok(match model.answer(&question.request(message)) {
             Ok(ModelAnswer { id: Some(id), reason, .. }) => {
                 question.add_answer(message, &id);
-                ModelPart { reason, failure: None }
+                ModelContribution { reason, failure: None }
             }
             Ok(ModelAnswer { text, .. }) => {
-                ModelPart { reason: None, failure: Some(meaning::no_call_message(text.as_deref())) }
+                ModelContribution { reason: None, failure: Some(meaning::no_call_message(text.as_deref())) }
             }
-            Err(NoAnswer::Failed(failure)) => ModelPart { reason: None, failure: Some(failure) },
+            Err(NoAnswer::Failed(failure)) => ModelContribution { reason: None, failure: Some(failure) },
             Err(NoAnswer::Unavailable { message, help }) => {
                 return Err(LineFailure::NoAnswer { code: Code::NoModelAnswer, message, help });
             }
@@ -344,7 +345,7 @@ impl DecidingWorker<'_> {
 }
 
 impl Worker for DecidingWorker<'_> {
-    fn waits(&self) -> bool {
+    fn waits_for_program(&self) -> bool {
         self.model.is_some()
     }
 
@@ -373,7 +374,7 @@ impl Worker for DecidingWorker<'_> {
         if self.history.is_some_and(|history| history.observe(rules, line, &message, out)) {
             return Ok(());
         }
-        let ModelPart { reason: model_reason, failure: model_failure } =
+        let ModelContribution { reason: model_reason, failure: model_failure } =
             self.answer_question(&mut message)?;
         let keeps_past = args.all || args.explain;
         let (decision, past) = match self.history {

@@ -29,31 +29,32 @@ pub struct RunHistory {
 enum RunStore {
     Memory(MemoryStore),
     #[cfg(feature = "history")]
-    Kept(history::KeptStore),
+    Persistent(history::PersistentStore),
 }
 
 impl RunStore {
-    /// Opens the history at a place, for writing without waiting for a disk. `rules` is the file of
-    /// the rules, whose name is the name of the history at a server.
+    /// Opens the history in the folder `place` or at the server `place`. Messages may reach the
+    /// disk later; [`RunHistory::flush`] waits for this. At a server, the history is named after
+    /// the rules file `rules`.
     #[cfg(feature = "history")]
     fn open(place: &Path, rules: &Path) -> Result<RunStore, CliError> {
-        Ok(RunStore::Kept(history::open(place, &rules_name(rules))?.deferred()))
+        Ok(RunStore::Persistent(history::open(place, &rules_name(rules))?.deferred()))
     }
 
-    /// Opens the history at a place that has one.
+    /// Opens the existing history in the folder `place` or at the server `place`.
     #[cfg(feature = "history")]
     fn open_existing(place: &Path, rules: &Path) -> Result<RunStore, CliError> {
-        Ok(RunStore::Kept(history::open_existing(place, Some(&rules_name(rules)))?))
+        Ok(RunStore::Persistent(history::open_existing(place, Some(&rules_name(rules)))?))
     }
 
     #[cfg(not(feature = "history"))]
     fn open(_: &Path, _: &Path) -> Result<RunStore, CliError> {
-        Err(history::not_built())
+        Err(history::not_built_error())
     }
 
     #[cfg(not(feature = "history"))]
     fn open_existing(_: &Path, _: &Path) -> Result<RunStore, CliError> {
-        Err(history::not_built())
+        Err(history::not_built_error())
     }
 }
 
@@ -67,10 +68,11 @@ fn store_error(error: &StoreError) -> CliError {
     CliError::error(Message::verbatim(error.to_string()))
 }
 
-/// Checks that the rules keep a history, because `--history` has no effect without one.
+/// Checks that the rules declare a history, because `--history` has no effect without a declared
+/// history.
 ///
 /// # Errors
-/// If the rules keep no history.
+/// If the rules declare no history.
 fn require_history(rules: &Rules) -> Result<(), CliError> {
     if rules.has_history() {
         return Ok(());
@@ -81,12 +83,12 @@ fn require_history(rules: &Rules) -> Result<(), CliError> {
 }
 
 impl RunHistory {
-    /// Opens the history that the option `--history` asks for: at a place, or in memory if `wanted`
-    /// has no place. `path` is the file of the rules. Without the option, returns `None`, and
-    /// prints a note if the rules read a history.
+    /// Opens the history that the option `--history` (`wanted`) requests: in a folder or at a
+    /// server, or in memory if the option has no value. `path` is the path of the rules file.
+    /// Without the option, returns `None`, and prints a note if the rules declare a history.
     ///
     /// # Errors
-    /// If the rules keep no history, or the place cannot be used.
+    /// If the rules declare no history, or the folder or server cannot be used.
     pub fn open(
         (rules, path): (&Rules, &Path),
         wanted: Option<&Option<PathBuf>>,
@@ -108,11 +110,11 @@ impl RunHistory {
         Ok(Some(RunHistory { store, ..RunHistory::default() }))
     }
 
-    /// Opens an existing history, to read what earlier runs recorded. `path` is the file of the
-    /// rules.
+    /// Opens the existing history in the folder or at the server `place`, to read the messages that
+    /// earlier runs recorded. `path` is the path of the rules file.
     ///
     /// # Errors
-    /// If the rules keep no history, or the place has none.
+    /// If the rules declare no history, or there is no history at `place`.
     pub fn open_existing((rules, path): (&Rules, &Path), place: &Path) -> Result<RunHistory, CliError> {
         require_history(rules)?;
         Ok(RunHistory { store: RunStore::open_existing(place, path)?, ..RunHistory::default() })
@@ -122,7 +124,7 @@ impl RunHistory {
         match &self.store {
             RunStore::Memory(store) => store,
             #[cfg(feature = "history")]
-            RunStore::Kept(store) => store,
+            RunStore::Persistent(store) => store,
         }
     }
 
@@ -134,48 +136,48 @@ impl RunHistory {
         rules.past(self.store(), message).map_err(|error| store_error(&error))
     }
 
-    /// Handles a message that cannot be recorded, and returns the recorded messages that it can
-    /// read. After an error of the store, the run ends before this line (see `Worker::has_failed`),
-    /// so the store is not asked again.
+    /// Handles a message that could not be recorded because of `error`. Returns the recorded
+    /// messages that the decision about this message can read. After an error of the store, the run
+    /// ends before this line (see `Worker::has_failed`), so the store is not asked again.
     fn past_of_unrecorded(&self, rules: &Rules, message: &Json, error: RecordError) -> Past {
         let has_failed = matches!(error, RecordError::Store(_));
-        self.count(Err(error));
+        self.note_result(Err(error));
         if has_failed {
             return Past::default();
         }
         rules.past(self.store(), message).unwrap_or_else(|error| {
-            self.fail(error);
+            self.record_failure(error);
             Past::default()
         })
     }
 
-    /// If the message is marked as observed, records it, writes its answer line to `out`, and
-    /// returns true. Otherwise returns false.
+    /// If the message is marked with `observe` (record only, do not decide), records it, writes its
+    /// answer line to `out`, and returns true. Otherwise returns false.
     pub fn observe(&self, rules: &Rules, line: u64, message: &Json, out: &mut Vec<u8>) -> bool {
         let Some(observed) = observed_message(message) else { return false };
-        let recorded = self.count(rules.observe(self.store(), &observed));
+        let recorded = self.note_result(rules.observe(self.store(), &observed));
         write_json(out, &json!({ "line": line, "observed": recorded }));
         true
     }
 
-    /// Records a message whose payload is judged, and returns the messages that were recorded
-    /// before. A judgement is no decision. No other message of the key is recorded in between, so
-    /// two programs that share a history do not both judge with the same messages.
+    /// Records a message whose payload will be validated, and returns the messages that were
+    /// recorded before it. No other message of the key is recorded in between. So two programs that
+    /// share a history never validate with the same recorded messages.
     pub fn observe_and_keep(&self, rules: &Rules, message: &Json) -> Past {
         let recorded = rules.observe_and_keep(self.store(), message);
         recorded.unwrap_or_else(|error| self.past_of_unrecorded(rules, message, error))
     }
 
     /// Decides a message with the history, and records it. No other message of the key is recorded
-    /// in between. If `keeps_past` is true, also returns the messages that the decision has read.
-    /// If the message cannot be recorded, decides without recording.
+    /// between the decision and the recording. If `keeps_past` is true, also returns the messages
+    /// that the decision has read. If the message cannot be recorded, decides without recording.
     pub fn decide_and_record(
         &self,
         (rules, entry): (&Rules, Entry<'_>),
         message: &Json,
         keeps_past: bool,
     ) -> (Decision, Past) {
-        // Keeping the past copies the messages of the key.
+        // Returning the past copies the messages of the key, so it is returned only on request.
         let recorded = match keeps_past {
             true => entry.decide_record_and_keep(self.store(), message, usize::MAX),
             false => entry.decide_and_record(self.store(), message).map(|made| (made, None)),
@@ -190,17 +192,17 @@ impl RunHistory {
     }
 
     /// Handles the result of recording a message. Returns true if it was recorded. Otherwise counts
-    /// the message, or keeps the error of the store.
-    fn count(&self, result: Result<(), RecordError>) -> bool {
+    /// the message as not recorded, or remembers the error of the store.
+    fn note_result(&self, result: Result<(), RecordError>) -> bool {
         match result {
             Ok(()) => return true,
-            Err(RecordError::Store(error)) => self.fail(error),
+            Err(RecordError::Store(error)) => self.record_failure(error),
             Err(_) => drop(self.unrecorded.fetch_add(1, Ordering::Relaxed)),
         }
         false
     }
 
-    fn fail(&self, error: StoreError) {
+    fn record_failure(&self, error: StoreError) {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
 
@@ -209,17 +211,18 @@ impl RunHistory {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// Waits until all recorded messages are kept. If the store has failed earlier in the run,
-    /// returns that error; the messages before it are kept.
+    /// Waits until all recorded messages are stored durably. If the store failed earlier in the
+    /// run, returns this error; the messages before the failure are stored durably.
     ///
     /// # Errors
-    /// If the store cannot keep the messages that were recorded.
+    /// If the recorded messages cannot be stored durably.
     pub fn flush(&self) -> Result<Option<CliError>, CliError> {
         #[cfg(feature = "history")]
-        if let RunStore::Kept(store) = &self.store {
+        if let RunStore::Persistent(store) = &self.store {
             store.flush().map_err(|error| store_error(&error))?;
         }
-        // The error stays, so that a worker which gets another chunk does not record its lines.
+        // The error is not removed, so that a worker which gets another chunk does not record its
+        // lines.
         Ok(self.failure.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(store_error))
     }
 

@@ -1,5 +1,5 @@
-//! Implements `rulec serve`, which answers decisions over HTTP. The crate `rulec-serve` contains
-//! the service. The subcommand is an optional feature, because it adds a web server to the program.
+//! Implements `rulec serve`, which decides messages over HTTP. The crate `rulec-serve` contains the
+//! service. The subcommand is an optional feature, because it adds a web server to the program.
 
 use super::keys::KeyLocation;
 use super::term::{Out, Term};
@@ -106,10 +106,10 @@ pub struct Args {
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 20)]
     pub max_body: usize,
     /// The maximum number of open connections; more wait
-    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = positive)]
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = parse_positive)]
     pub max_connections: usize,
     /// The maximum number of requests that are answered at the same time; more get the status 503
-    #[arg(long, value_name = "N", default_value_t = 256, value_parser = positive)]
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = parse_positive)]
     pub max_requests: usize,
     /// The maximum time for an answer, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 10_000)]
@@ -128,7 +128,7 @@ pub struct Args {
     pub drain: u64,
 }
 
-/// What happens to lines of the log that come faster than they can be written.
+/// How the service handles lines of the decision log that arrive faster than they can be written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Mode {
     /// They are dropped and counted
@@ -140,7 +140,7 @@ pub enum Mode {
     Sync,
 }
 
-fn positive(text: &str) -> Result<usize, String> {
+fn parse_positive(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|count| *count > 0).ok_or_else(|| "a number of at least 1 is wanted".to_owned())
 }
 
@@ -175,11 +175,12 @@ mod with {
 
     /// Maximum number of lines of the decision log that wait in memory.
     const LOG_CAPACITY: usize = 10_000;
-    /// Maximum number of bytes of the messages in the waiting lines of the decision log.
+    /// Maximum number of bytes of the messages in the lines of the decision log that wait in
+    /// memory.
     const LOG_CAPACITY_BYTES: usize = 64 << 20;
 
     pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-        let options = options(args)?;
+        let options = service_options(args)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime =
             runtime.map_err(|error| CliError::usage(message!("the service cannot be started: {error}")))?;
@@ -213,12 +214,12 @@ mod with {
         CliError { status, message: Some(error.to_message()) }
     }
 
-    fn options(args: &Args) -> Result<Options, CliError> {
+    fn service_options(args: &Args) -> Result<Options, CliError> {
         #[cfg(not(feature = "http"))]
         if args.otlp.is_some() {
             return Err(CliError::usage(message!(
                 "`--otlp` has no effect: {}",
-                crate::model::without_http()
+                crate::model::no_http_message()
             )));
         }
         #[cfg(not(feature = "studio"))]
@@ -268,8 +269,9 @@ mod with {
         }))
     }
 
-    /// Returns what opens the history of each rule set: a folder of its own in the folder, or a
-    /// history of its own at the server.
+    /// Returns the function that opens the history of a rule set, given the name of the rule set.
+    /// In a folder, each rule set has a subfolder; at a server, each has a history of its own.
+    /// `None` without `--history`.
     #[cfg(feature = "history")]
     fn open_history(args: &Args) -> Result<Option<rulec_serve::OpenHistory>, CliError> {
         use crate::history::{is_address, open};
@@ -302,7 +304,7 @@ mod with {
 
     #[cfg(not(feature = "history"))]
     fn open_history(args: &Args) -> Result<Option<rulec_serve::OpenHistory>, CliError> {
-        args.history.as_ref().map_or(Ok(None), |_| Err(crate::history::not_built()))
+        args.history.as_ref().map_or(Ok(None), |_| Err(crate::history::not_built_error()))
     }
 
     fn log_options(args: &Args) -> Result<Option<LogOptions>, CliError> {
@@ -380,7 +382,7 @@ mod with {
 
     #[cfg(not(feature = "http"))]
     fn address_source(_: Option<&str>, url: &str, _: &Args) -> Result<RuleSource, CliError> {
-        Err(CliError::usage(message!("`{url}` cannot be fetched: {}", crate::model::without_http())))
+        Err(CliError::usage(message!("`{url}` cannot be fetched: {}", crate::model::no_http_message())))
     }
 
     #[cfg(feature = "http")]

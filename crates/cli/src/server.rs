@@ -18,7 +18,7 @@ pub struct ServerArgs {
     pub server_token: Option<String>,
 }
 
-/// Selects the rules of a service that an answer must come from.
+/// Option that requires a certain generation (version number) of the rules at a service.
 #[derive(Clone, Debug, clap::Args)]
 pub struct GenerationArgs {
     /// Fail unless the rules in force at the service have this generation
@@ -41,9 +41,10 @@ impl ServerArgs {
     pub fn reject(&self) -> Result<(), CliError> {
         match &self.server {
             None => Ok(()),
-            Some(_) => {
-                Err(CliError::usage(message!("`--server` has no effect: {}", crate::model::without_http())))
-            }
+            Some(_) => Err(CliError::usage(message!(
+                "`--server` has no effect: {}",
+                crate::model::no_http_message()
+            ))),
         }
     }
 }
@@ -155,7 +156,7 @@ mod with {
 
         /// Converts a JSON answer to the type `T`. Fails if the answer lacks a field, as from a
         /// service of another version.
-        pub fn read<T: for<'de> Deserialize<'de>>(&self, answer: Json) -> Result<T, CliError> {
+        pub fn deserialize_answer<T: for<'de> Deserialize<'de>>(&self, answer: Json) -> Result<T, CliError> {
             T::deserialize(answer).map_err(|error| {
                 let (url, error) = (&self.url, error.to_string());
                 Failure::new(message!(
@@ -176,7 +177,8 @@ mod with {
 
         /// Sends a request. Returns the body of the response.
         fn send(&self, request: Request) -> Result<String, Failure> {
-            // Parsed as JSON by the client, an answer could be nested 128 deep at most.
+            // The response is requested as text, because the client parses JSON only to a depth of
+            // 128.
             let mut request = request.repeatable().as_text();
             if let Some(token) = &self.token {
                 request = request.bearer(token).map_err(|error| Failure::new(error.to_message()))?;
@@ -185,12 +187,12 @@ mod with {
             match response.map(|response| response.body) {
                 Ok(Body::Text(text)) => Ok(text),
                 Ok(Body::Json(json)) => Ok(json.to_string()),
-                Err(error) => Err(self.describe(&error)),
+                Err(error) => Err(self.to_failure(&error)),
             }
         }
 
         /// Converts the error of a call to a failure that names the remedy.
-        fn describe(&self, error: &HttpError) -> Failure {
+        fn to_failure(&self, error: &HttpError) -> Failure {
             let url = &self.url;
             let (status, text) = match error.failure() {
                 HttpFailure::Status { status, text } => (*status, text),

@@ -12,11 +12,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Returns standard input. Only the first call succeeds, because two callers cannot share the
 /// input.
 pub fn take_stdin() -> Result<io::Stdin, CliError> {
-    static TAKEN: AtomicBool = AtomicBool::new(false);
+    static STDIN_TAKEN: AtomicBool = AtomicBool::new(false);
     if was_closed(0) {
         return Err(CliError::usage(message!("standard input cannot be read: it is closed")));
     }
-    match TAKEN.swap(true, Ordering::Relaxed) {
+    match STDIN_TAKEN.swap(true, Ordering::Relaxed) {
         true => {
             Err(CliError::usage(message!("standard input is used twice; name a file for one of the two")))
         }
@@ -59,7 +59,7 @@ pub fn write_event(line: &str) {
 }
 
 /// Returns the metadata of the files to which standard output and standard error are redirected. A
-/// caller that watches files uses it to ignore the files that this program writes itself.
+/// caller that watches files uses the metadata to ignore the files that this program writes itself.
 pub fn output_files() -> Vec<Metadata> {
     #[cfg(unix)]
     {
@@ -79,6 +79,7 @@ pub fn output_files() -> Vec<Metadata> {
 }
 
 /// True if both metadata belong to the same file, even if the file was found under different paths.
+/// Always false on systems other than Unix.
 pub fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
     #[cfg(unix)]
     {
@@ -118,6 +119,8 @@ mod linux {
     use std::path::Path;
     use std::sync::atomic::{AtomicBool, Ordering};
 
+    /// Whether standard input (index 0) and standard output (index 1) were closed when the program
+    /// began.
     static CLOSED_AT_START: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
 
     /// True if standard input (0) or output (1) was closed when the program began.
@@ -125,17 +128,17 @@ mod linux {
         CLOSED_AT_START[number].load(Ordering::Relaxed)
     }
 
-    extern "C" fn record_closed() {
+    extern "C" fn record_closed_streams() {
         let can_check = Path::new("/proc/self/fd").is_dir();
         for (closed, path) in CLOSED_AT_START.iter().zip(["/proc/self/fd/0", "/proc/self/fd/1"]) {
             closed.store(can_check && std::fs::symlink_metadata(path).is_err(), Ordering::Relaxed);
         }
     }
 
-    // Rust's runtime reopens closed standard streams before `main`, so `record_closed` must run
-    // even earlier. `record_closed` needs nothing that the runtime sets up.
+    // Rust's runtime reopens closed standard streams before `main`, so `record_closed_streams` must
+    // run even earlier. `record_closed_streams` needs nothing that the runtime sets up.
     #[allow(unsafe_code, reason = "the section of functions that the loader calls first has no safe name")]
     #[unsafe(link_section = ".init_array")]
     #[used]
-    static RECORD_CLOSED: extern "C" fn() = record_closed;
+    static CHECK_STREAMS_BEFORE_MAIN: extern "C" fn() = record_closed_streams;
 }

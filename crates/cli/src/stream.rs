@@ -49,7 +49,7 @@ pub struct StreamArgs {
 
 /// Maximum number of lines in a chunk if the workers wait for another program. It must be at least
 /// 2, because [`refuse_multiline_json`] compares the first two lines.
-const LINES_PER_WAIT: usize = 2;
+const LINES_PER_WAITING_CHUNK: usize = 2;
 
 /// Maximum number of threads: far more than is useful, and far fewer than a system can start.
 const MAX_JOBS: usize = 1024;
@@ -99,7 +99,7 @@ pub trait Worker: Send {
     /// True if the worker waits for another program, such as a service. More threads than
     /// processors are then useful. Also, chunks should be small, so that finished results are
     /// written early.
-    fn waits(&self) -> bool {
+    fn waits_for_program(&self) -> bool {
         false
     }
 
@@ -244,8 +244,8 @@ pub fn write_json(out: &mut Vec<u8>, value: &impl Serialize) {
 }
 
 impl StreamArgs {
-    /// Returns the path of the input that the command line names; `None` for standard input without
-    /// `-`.
+    /// Returns the path of the input that the command line names. `None` if it names none, which
+    /// means standard input.
     pub fn input_path(&self) -> Option<&Path> {
         self.input.as_deref()
     }
@@ -269,8 +269,8 @@ impl StreamArgs {
         let (input, name, size) = self.open_input(term)?;
         let mut workers = vec![worker()];
         let (mut lines, mut progress) = (LineReader::new(name, input), InputProgress::new(size));
-        let size_in_memory = if workers[0].waits() {
-            lines = lines.with_chunks_of(LINES_PER_WAIT);
+        let size_in_memory = if workers[0].waits_for_program() {
+            lines = lines.with_chunks_of(LINES_PER_WAITING_CHUNK);
             None
         } else {
             size
@@ -308,7 +308,8 @@ impl StreamArgs {
     }
 }
 
-/// The result of [`Worker::end_chunk`].
+/// The result of [`Worker::end_chunk`]: the error of the line at which the worker failed, if any.
+/// `Err` if the records of the chunk cannot be written.
 type ChunkEnd = Result<Option<CliError>, CliError>;
 
 /// The output for a chunk of lines, and the number of lines in the chunk that are not messages.

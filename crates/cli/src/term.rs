@@ -65,8 +65,9 @@ impl Term {
         }
     }
 
-    /// Returns the width of the terminal in columns, if the output is a terminal (`terminal`).
-    /// `None` for a pipe, where text is not wrapped.
+    /// Returns the width of the terminal in columns: the value of the variable `COLUMNS`, limited
+    /// to 40 to 300, or else [`DEFAULT_WIDTH`]. `None` if the output is not a terminal
+    /// (`terminal`), so that text is not wrapped.
     pub fn width(&self, terminal: bool) -> Option<usize> {
         let columns = || std::env::var("COLUMNS").ok()?.parse::<usize>().ok();
         terminal.then(|| columns().unwrap_or(DEFAULT_WIDTH).clamp(40, 300))

@@ -111,7 +111,7 @@ enum Format {
     Junit,
 }
 
-/// The outcome of a test, with its location in the form in which messages show file names.
+/// The outcome of a test, with the file name and the position that messages show for the test.
 struct ReportedTest {
     file: String,
     line: usize,
@@ -222,7 +222,7 @@ fn run_once(
             }
         }
     }
-    write_end(args, &tally, term, out)?;
+    write_test_summary(args, &tally, term, out)?;
     let too_little = report_coverage(args, compiled, term, out)?;
     let is_without_tests = args.fail_without_tests && tally.passed + tally.failed == 0;
     let problems = usize::from(too_little) + usize::from(is_without_tests);
@@ -234,7 +234,7 @@ fn run_once(
 }
 
 /// Writes the end of the output: the summary of all tests, or a note or error if there was no test.
-fn write_end(args: &Args, tally: &TestTally, term: &Term, out: &mut Out) -> Result<(), CliError> {
+fn write_test_summary(args: &Args, tally: &TestTally, term: &Term, out: &mut Out) -> Result<(), CliError> {
     if tally.passed + tally.failed + tally.not_compiling == 0 {
         if let Some(filter) = &args.filter {
             return Err(CliError::usage(message!("no `test` block has `{filter}` in its name")));

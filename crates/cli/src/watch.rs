@@ -16,8 +16,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(300);
 /// the file is the standard output or standard error of this program.
 type FileStamps = BTreeMap<PathBuf, Option<(SystemTime, u64)>>;
 
-/// The watched files: the named files, all rules below the named folders, and the files that the
-/// rules import.
+/// The watched files: the files in `paths`, all rule files below the folders in `paths`, and the
+/// files that the rules import.
 pub struct FileWatch<'a> {
     paths: &'a [PathBuf],
     /// Files that this program writes. Changes of these files are ignored, because they may be in a
@@ -26,18 +26,18 @@ pub struct FileWatch<'a> {
     /// The files that the rules import. Includes files that do not exist yet.
     imported: BTreeSet<PathBuf>,
     /// The state of the watched files at the last call of [`FileWatch::record_state`].
-    recorded: FileStamps,
+    recorded_stamps: FileStamps,
 }
 
 impl<'a> FileWatch<'a> {
     pub fn new(paths: &'a [PathBuf], output_paths: Vec<&'a Path>) -> FileWatch<'a> {
-        FileWatch { paths, output_paths, imported: BTreeSet::new(), recorded: FileStamps::new() }
+        FileWatch { paths, output_paths, imported: BTreeSet::new(), recorded_stamps: FileStamps::new() }
     }
 
     /// Stores the current state of the watched files. Must be called before the files are read, so
     /// that a later change is always noticed.
     pub fn record_state(&mut self) {
-        self.recorded = self.current_stamps();
+        self.recorded_stamps = self.current_stamps();
     }
 
     /// Also watches the files that the compiler read, or found missing, such as imports. Replaces
@@ -51,7 +51,7 @@ impl<'a> FileWatch<'a> {
         let mut current = self.current_stamps();
         // A file that was not watched when the state was recorded does not count as changed.
         let is_unchanged = |stamps: &FileStamps| {
-            self.recorded.keys().all(|path| stamps.get(path) == self.recorded.get(path))
+            self.recorded_stamps.keys().all(|path| stamps.get(path) == self.recorded_stamps.get(path))
         };
         let first = current.clone();
         // Sleeps at least once, so that files that change all the time do not cause runs without a

@@ -4,6 +4,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `plan` | runs a plan that a language model wrote |
+//! | `saver` | saves a run to a file after each node |
 //! | `workers` | the options that allow the node types of plans |
 //! | `next` | `rulec workflow next` |
 
@@ -13,7 +14,7 @@ mod saver;
 mod workers;
 
 use super::files::{self, RulesArgs};
-use super::model::without_http;
+use super::model::no_http_message;
 use super::term::{Format, Out, Term};
 use super::{CliError, Status};
 use clap::Subcommand;
@@ -169,7 +170,7 @@ fn build_workflow(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<
         .kind("echo", echo)
         .kind("loop", Loop::factory)
         .kind("vote", Vote::factory)
-        .kind("council", Council::factory(|_| Err(without_http())));
+        .kind("council", Council::factory(|_| Err(no_http_message())));
     if let Some(limit) = args.step_limit {
         builder = builder.step_limit(limit);
     }
@@ -189,7 +190,11 @@ fn build_workflow(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<
     if !cfg!(feature = "http")
         && let Some(node) = declared.nodes.iter().find(|node| &*node.kind == "http")
     {
-        return Err(CliError::error(message!("`{}` has the kind `http`, but {}", node.id, without_http())));
+        return Err(CliError::error(message!(
+            "`{}` has the kind `http`, but {}",
+            node.id,
+            no_http_message()
+        )));
     }
     let result = add_network_nodes(builder, &args.allow)?.build();
     result.map_err(|error| {
@@ -225,7 +230,7 @@ fn http_client(hosts: &[String]) -> Result<rulec_http::HttpClient, CliError> {
 fn add_network_nodes(builder: WorkflowBuilder, allow: &[String]) -> Result<WorkflowBuilder, CliError> {
     match allow.is_empty() {
         true => Ok(builder),
-        false => Err(CliError::usage(message!("`--allow` has no effect: {}", without_http()))),
+        false => Err(CliError::usage(message!("`--allow` has no effect: {}", no_http_message()))),
     }
 }
 
@@ -239,7 +244,8 @@ fn begin_run(workflow: &Workflow, args: &RunArgs) -> Result<Run, CliError> {
             .map_err(|error| CliError::error(message!("`{name}`: {}", error.to_message())));
     }
     let input = match args.input.as_deref() {
-        // A text without quotes and braces is no mistake within the JSON.
+        // A text that begins with a letter is not meant as JSON, so an error of the JSON parser
+        // would not help.
         Some(text) if text.trim_start().starts_with(char::is_alphabetic) => {
             return Err(CliError::error(message!(
                 "`--input` is a JSON object with the fields of the input: write `--input '{{\"text\": …}}'`"

@@ -14,7 +14,7 @@ use serde_json::{Map, Value as Json, json};
 
 /// Name of the imported choice if the JSON document has no name for it.
 pub(super) const CHOICE_NAME: &str = "next_step";
-/// The names that no choice has, because they name other tables.
+/// Names that an imported choice never gets, because they have another meaning in the rules.
 pub(super) const RESERVED_NAMES: [&str; 4] = ["none", "default", "routes", "flows"];
 /// The keys under which a JSON document stores the name of a workflow step or choice, in the order
 /// of precedence.
@@ -76,8 +76,8 @@ fn find_choices<'j>(root: &JsonNode<'j>) -> ReadResult<Vec<ChoiceNode<'j>>> {
         root.as_object(&message!("a list of branches, or an object with `choices`")).map(drop)
     })?;
     let mut choices = Vec::new();
-    // The nodes to search, last first, each with the name of the step around it, and whether this
-    // name is an id.
+    // The stack of nodes to search. Each node has the name of the step that contains it, and
+    // whether this name is an id.
     let mut pending = vec![(root.clone(), String::new(), false)];
     while let Some((node, step, is_id)) = pending.pop() {
         let id = node.name(&ID_KEYS);
@@ -145,7 +145,7 @@ fn read_choice(
         node.as_list(&message!("branches"))?
     } else {
         let object = node.as_object(&message!("a choice"))?;
-        // A second list is not read, so it is kept and reported like any unknown member.
+        // A second list is not read. Like any unknown member, it is kept in a comment and reported.
         let list = BRANCH_KEYS.iter().find_map(|key| object.get(key));
         NAME_KEYS.iter().for_each(|key| drop(object.get(key)));
         document.read_part(ItemKind::Field, "name", object.get_text("name"))?;
@@ -212,9 +212,9 @@ fn read_choice(
     Ok(ImportedStatement { comments, docs, body, parts, ..ImportedStatement::default() })
 }
 
-/// Returns whether one condition suffices for a branch with this logic. `None` if there is no such
-/// logic.
-pub(super) fn needs_one(logic: &str) -> Option<bool> {
+/// Returns true for the logic "or" (one true condition suffices for the branch), and false for
+/// "and" (all must be true). `None` for any other text.
+pub(super) fn is_or_logic(logic: &str) -> Option<bool> {
     match logic {
         "and" | "AND" | "Logic.AND" => Some(false),
         "or" | "OR" | "Logic.OR" => Some(true),
@@ -223,8 +223,8 @@ pub(super) fn needs_one(logic: &str) -> Option<bool> {
 }
 
 /// Adds to `kept` the JSON fields of a choice that an export cannot derive from the rules. These
-/// are fields of a wrong type and a name under another key than `name`. Also a description that
-/// differs from `docs`, the text written for it, such as in its line breaks.
+/// are fields of a wrong type, and a name under another key than `name`. Also a description that
+/// differs from `docs`, its text in the rules, for example in line breaks.
 fn keep_fields(kept: &mut Map<String, Json>, object: &ObjectReader<'_>, docs: &str) {
     let names: Vec<(&str, JsonNode<'_>)> =
         NAME_KEYS.iter().filter_map(|key| Some((*key, object.get_with_null(key)?))).collect();
@@ -252,7 +252,7 @@ fn read_branch(
     let logic = object.get_with_null("logic");
     let is_any = match &logic {
         None => false,
-        Some(logic) => match logic.value.as_str().and_then(needs_one) {
+        Some(logic) => match logic.value.as_str().and_then(is_or_logic) {
             Some(is_any) => is_any,
             None => return logic.refuse(message!("a branch's logic must be `and` or `or`")),
         },
@@ -304,7 +304,8 @@ fn read_branch(
     let logic = logic.filter(|logic| *logic != spelling.logic(!word.is_empty()));
     kept.extend(logic.map(|logic| ("logic".to_owned(), logic.clone())));
     if texts.iter().flatten().next().is_none() {
-        // The rules contain no such branch.
+        // The compiled rules do not contain a branch without conditions, so a comment keeps the
+        // whole branch.
         kept = Map::from_iter([("branch".to_owned(), node.value.clone())]);
     }
     document.kept_comment(&kept).iter().for_each(|comment| add_comment(&mut out, comment));
@@ -376,7 +377,8 @@ fn read_conditions(
                     texts.push(None);
                 }
                 if is_otherwise {
-                    // The rules say the condition in another form than the document.
+                    // An export would write this condition differently, so a comment keeps the
+                    // original.
                     kept = Map::from_iter([("condition".to_owned(), node.value.clone())]);
                 } else if let Some(id) = node.value.get("id").filter(|id| **id != default_id(position)) {
                     kept.insert("id".to_owned(), id.clone());
@@ -402,7 +404,8 @@ fn read_conditions(
     Ok(BranchConditions { lines, texts, skipped })
 }
 
-/// The id that an export gives a condition of a branch, unless the rules keep another id.
+/// Returns the id that an export gives to the condition at this position of a branch, unless a
+/// comment in the rules keeps another id.
 pub(super) fn default_id(position: usize) -> Json {
     json!(format!("c{}", position + 1))
 }

@@ -27,12 +27,12 @@ enum RightSide {
     Step(String, ValueType),
 }
 
-/// A condition in rule syntax. The second text is a remark for the author of the rules: the
-/// condition is constant, or it differs from the original. `None` if there is no remark.
+/// A condition in rule syntax, and a remark for the author of the rules: the condition is constant,
+/// or it differs from the original. `None` if there is no remark.
 type WrittenCondition = (String, Option<String>);
 
 /// A reason why the original system (a Python module) decides differently from the imported rules.
-/// The imported file describes each reason once.
+/// A comment in the imported rules describes each reason once.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Difference {
     PlainText,
@@ -71,8 +71,8 @@ impl Difference {
 pub(super) struct ConditionFindings {
     /// Reasons why the original system may decide differently from the imported rules.
     pub(super) differences: BTreeSet<Difference>,
-    /// Members of the condition that the importer does not use. The members of its sides are in the
-    /// objects `left` and `right`.
+    /// Members of a JSON condition that the importer did not read. The unread members of its left
+    /// and right sides are in the objects `left` and `right`.
     pub(super) unread_members: Map<String, Json>,
 }
 
@@ -93,7 +93,8 @@ impl ConditionFindings {
         }
     }
 
-    /// Returns the recorded members as `key: value`, for notes to the author, and forgets them.
+    /// Returns the recorded members, and the same members as texts `key: value` for notes to the
+    /// author. Clears the record.
     pub(super) fn take_unread(&mut self) -> (Map<String, Json>, Vec<String>) {
         let unread = std::mem::take(&mut self.unread_members);
         let mut texts = Vec::new();
@@ -195,7 +196,7 @@ fn translate(
         .as_object(&message!("the right value"))?;
     let right = match read_step(&right, ("right", &message!("right")), uses_capitals, findings)? {
         Some((access, ty)) => RightSide::Step(access, ty),
-        None => constant(&right, operator, uses_capitals, findings)?,
+        None => read_constant(&right, operator, uses_capitals, findings)?,
     };
     match (operator.verb, &right) {
         (Comparison::Length(_), RightSide::Constant(..) | RightSide::Step(_, ValueType::Number)) => {
@@ -257,7 +258,7 @@ fn read_step(
 
 /// Reads a constant on the right side of a condition, as the type that the operator expects.
 /// `uses_capitals` is true if the condition spells the names of operators and types in capitals.
-fn constant(
+fn read_constant(
     side: &ObjectReader<'_>,
     operator: Operator,
     uses_capitals: bool,
@@ -397,8 +398,8 @@ fn write_condition(
     (text, never_holds.or(remark))
 }
 
-/// Returns a condition that is never true, for a comparison that is never true in the original. It
-/// is unknown if the value of a side is missing, otherwise false.
+/// Returns a condition that is never true, for a comparison that is never true in the original. The
+/// returned condition is unknown if the value of a side is missing, otherwise false.
 fn never_true_condition(left: &str, right: &RightSide) -> String {
     match right {
         RightSide::Step(access, ty) => format!("[{left}, {access} as {}] == []", ty.name()),
@@ -411,8 +412,8 @@ fn format_json(json: &Json) -> String {
     json.as_str().map_or_else(|| json.to_string(), str::to_owned)
 }
 
-/// Returns a condition as the original system writes it. A comment in the rules shows it next to
-/// the reason why the condition was left out.
+/// Returns a condition as the original system writes it. A comment in the rules shows this text
+/// next to the reason why the condition was left out.
 pub(super) fn original_condition(node: &JsonNode<'_>) -> String {
     let side = |key: &str| {
         let side = node.value.get(key)?;

@@ -71,8 +71,9 @@ impl ConditionFacts {
         self.uses.get(field).is_some_and(|types| types.len() > 1)
     }
 
-    /// Records which fields have a declared type in `rule_text`, the condition of a rule. Only the
-    /// fields that a document compares with constants of several types have one.
+    /// Records which fields have a declared type in `rule_text`, the condition of a rule. An import
+    /// declares the type of a field only if the document compares the field with constants of
+    /// several types.
     pub(super) fn assume_types_of(&mut self, rule_text: &str) {
         for (field, types) in &mut self.uses {
             if rule_text.contains(&format!("{field} as ")) {

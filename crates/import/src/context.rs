@@ -10,18 +10,19 @@ use serde_json::{Map, Value as Json, json};
 
 /// Keys of the integer counters in the JSON object that the rules read as `context`: how much the
 /// agent has already used, and how often a loop may run. A counter that is negative or has a wrong
-/// type is always an error. Without it, the rules would count from 0 and allow too much.
+/// type is always an error. If the counter were left out, the rules would count from 0 and allow
+/// too much.
 const WHOLE_COUNTERS: [&str; 3] = ["requests_last_minute", "api_calls", "max_loop_iterations"];
 /// Key of the amount that the agent has spent. Unlike the other counters, it may have a fraction.
-const COST: &str = "cost";
+const COST_KEY: &str = "cost";
 
 pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -> ReadResult<()> {
     let object = root.as_object(&message!("the context of payloads"))?;
     let mut context = Map::new();
-    for counter in WHOLE_COUNTERS.into_iter().chain([COST]) {
+    for counter in WHOLE_COUNTERS.into_iter().chain([COST_KEY]) {
         if let Some(node) = object.get(counter) {
             let number = match counter {
-                COST => node.as_number()?.as_f64().unwrap_or_default(),
+                COST_KEY => node.as_number()?.as_f64().unwrap_or_default(),
                 _ => node.as_int()? as f64,
             };
             if number < 0.0 {
@@ -70,9 +71,9 @@ fn read_members(
     Ok(Json::Object(kept))
 }
 
-/// Reads a workflow that payloads may refer to. A node that is wrong is left out, so that no
-/// payload may refer to it. A parameter that is wrong makes the workflow unusable: without the
-/// parameter, the rules would require less.
+/// Reads a workflow that payloads may refer to. An invalid node is left out, so that no payload may
+/// refer to this node. An invalid parameter makes the workflow unusable: without the parameter, the
+/// rules would require less.
 fn read_workflow(node: &JsonNode<'_>, document: &mut RulesDocument) -> ReadResult<Json> {
     let object = node.as_object(&message!("a workflow"))?;
     object.get_required("status", &message!("a workflow"))?.as_text()?;

@@ -1,5 +1,5 @@
-//! The statements that an import of message routes writes for facts that the context of a message
-//! may leave out. An import writes them, and an export recognizes them.
+//! Statements that compute the length and the urgency of a message whose context lacks these
+//! values. An import of message routes writes the statements, and an export recognizes them.
 
 use super::write::{quote_string, write_list};
 
@@ -11,8 +11,8 @@ const URGENT_WORDS: [&str; 9] =
 /// The rules statement that defines `message_length`, the length of the message.
 pub(super) const LENGTH_STATEMENT: &str = "let message_length = ctx.message_length ?? len(text)";
 
-/// Returns the two rules statements that define `urgency`. They take it from `ctx.urgency`, or else
-/// compute it from the words of the message text.
+/// Returns the two rules statements that define `urgency`. The value is `ctx.urgency` if it is
+/// present. Otherwise it is computed from the words of the message text.
 pub(super) fn urgency_statements() -> [String; 2] {
     let words: Vec<String> = URGENT_WORDS.iter().map(|word| quote_string(word)).collect();
     let urgency = "let urgency = ctx.urgency\n  \

@@ -24,8 +24,9 @@ pub(super) struct ImportedStatement {
     /// The item from which the statement was written, as its index in the report. `None` if the
     /// statement comes from no item.
     pub(super) item: Option<usize>,
-    /// The parts of the body that come from items of their own, such as the branches of a choice:
-    /// the index of the first line of the body, and the index of the item in the report.
+    /// The parts of the body that come from items of their own, such as the branches of a choice.
+    /// Each has the number of lines of the body before the part, and the index of its item in the
+    /// report.
     pub(super) parts: Vec<(usize, usize)>,
 }
 
@@ -34,8 +35,8 @@ pub(super) struct RulesDocument {
     /// Comment at the start of the file that describes the file.
     pub(super) header: String,
     pub(super) statements: Vec<ImportedStatement>,
-    /// Parts of the JSON document that rules cannot express and that belong to no statement. The
-    /// header keeps them for an export.
+    /// Parts of the JSON document that rules cannot express and that belong to no statement. A
+    /// comment at the start of the rules file keeps these parts for an export.
     pub(super) kept: Map<String, Json>,
     /// The JSON object that the bundled payload rules read as `context`. `None` unless such a
     /// context is imported; the file then has no statements.
@@ -47,17 +48,17 @@ pub(super) struct RulesDocument {
     pub(super) is_strict: bool,
     /// Whether the patterns of keyword flows are compared literally: case and white space count.
     pub(super) is_literal: bool,
-    /// Whether marked objects replace values of the document that are no JSON.
+    /// Whether the document had values that are not JSON, such as `NaN`. Marked objects now replace
+    /// these values.
     pub(super) is_repaired: bool,
-    /// Items (such as a route) that cannot be translated, by their path. They were found in earlier
-    /// readings of the document. After each such reading, the document is read again without them.
-    /// The current reading only reports them.
+    /// Items (such as routes) that cannot be translated, by path. They were found in earlier passes
+    /// over the document. The current pass skips and reports these items.
     pub(super) refused: BTreeMap<Vec<PathStep>, Untranslatable>,
-    /// Items (such as a route) that cannot be translated, found in this reading of the document.
-    /// Reading such an item may have left names or facts in this struct. So the document is read
-    /// again without the item.
+    /// Items (such as routes) that cannot be translated, found in the current pass over the
+    /// document. Reading such an item may have left names or facts in this struct. So another pass
+    /// reads the document without the item.
     pub(super) newly_refused: Vec<(Vec<PathStep>, Untranslatable)>,
-    /// The values that are no JSON and belong to no item, with the reason.
+    /// Paths of the values that are not JSON and belong to no item, each with the reason.
     pub(super) unread_values: Vec<(Vec<PathStep>, Message)>,
     /// Original texts of the names and patterns that the importer changed. The key is the new text
     /// in the rules file.
@@ -68,10 +69,10 @@ pub(super) struct RulesDocument {
 struct RenderedRules {
     text: String,
     /// The number of the last line of each statement.
-    ends: Vec<usize>,
-    /// The first line of each part that comes from one item, and the index of the item in the
-    /// report. `None` for a part that comes from no item. The comments before a statement belong to
-    /// its part.
+    last_lines: Vec<usize>,
+    /// The parts of the text, in order: a whole statement with the comments before it, or a part of
+    /// its body, such as a branch of a choice. Each has the number of its first line, and the index
+    /// in the report of the item that it comes from; `None` if it comes from no item.
     parts: Vec<(usize, Option<usize>)>,
 }
 
@@ -104,9 +105,9 @@ impl RulesDocument {
             return Ok(None);
         }
         let outer = self.report.current();
-        let index = self.report.begin(kind, name, &node.steps);
+        let index = self.report.begin_item(kind, name, &node.steps);
         let result = read(self);
-        self.report.resume(outer);
+        self.report.end_item(outer);
         match result {
             Ok(item) => Ok(Some((index, item))),
             Err(refusal) if self.is_strict => Err(refusal.with_item_name(&kind.to_message(), name)),
@@ -137,7 +138,7 @@ impl RulesDocument {
         }
     }
 
-    /// Skips the items that contain values which are no JSON. `unreadable` contains the path of
+    /// Skips the items that contain values which are not JSON. `unreadable` contains the path of
     /// each value, and the reason. A value outside of all items is only reported, as a field.
     pub(super) fn refuse_unreadable(&mut self, unreadable: &[Unreadable]) {
         let is_context = self.context.is_some();
@@ -146,8 +147,8 @@ impl RulesDocument {
                 self.report.set_reason(steps, reason);
                 continue;
             }
-            // Without the value, a condition may be left out of its branch, which then holds too
-            // often. So its branch is skipped.
+            // Without the value, a condition may be left out of its branch, which then matches too
+            // often. So the branch is skipped.
             let is_part = |item: &ReportItem| {
                 item.outcome == Outcome::Skipped
                     && match item.kind {
@@ -181,8 +182,8 @@ impl RulesDocument {
         }
     }
 
-    /// Records the name that a route, branch or flow has in the JSON document. The key is its new
-    /// name in the rules.
+    /// Records that the item `original` of the JSON document, such as a route, branch or flow, is
+    /// called `new_name` in the rules. Does nothing if both names are equal.
     pub(super) fn record_rename(&mut self, new_name: &str, original: &str) {
         if new_name != original {
             self.original_names.insert(new_name.to_owned(), original.to_owned());
@@ -198,9 +199,9 @@ impl RulesDocument {
         ));
     }
 
-    /// Returns the members of `object` that the importer did not read, for a comment that keeps
-    /// them. For each such member, also adds a note for the author. `of` names the object in the
-    /// note.
+    /// Returns the members of `object` that the importer did not read, for a comment that keeps the
+    /// members. Members with a value that is not JSON are left out. For each returned member, adds
+    /// a note for the author. `of` names the object in the note.
     pub(super) fn unread_members(&mut self, object: &ObjectReader<'_>, of: &Message) -> Map<String, Json> {
         let mut unread = Map::new();
         for (key, node) in object.unread_members() {
@@ -232,7 +233,8 @@ impl RulesDocument {
         skipped.map(|(position, node)| (position.to_string(), node.value.clone())).collect()
     }
 
-    /// Keeps the elements of the top-level list `key` that were skipped in the header of the file.
+    /// Keeps the skipped elements of the top-level list `key` in a comment at the start of the
+    /// rules file.
     pub(super) fn keep_skipped_in_header(&mut self, key: &str, nodes: &[JsonNode<'_>]) {
         let skipped = self.skipped_elements(nodes);
         if !skipped.is_empty() {
@@ -255,8 +257,9 @@ impl RulesDocument {
         let kept = kept::document_comment(&self.kept, self.is_repaired);
         let header: Vec<String> = [self.header.clone()].into_iter().chain(kept).collect();
         let mut text = write_comment("#", &header.join("\n"), 0);
-        let (mut ends, mut parts) = (Vec::new(), Vec::new());
-        // The number of lines of the text before `counted`.
+        let (mut last_lines, mut parts) = (Vec::new(), Vec::new());
+        // `lines` is the number of lines of the text before the offset `counted`. `part` is the
+        // number of the first line of the next statement with its comments.
         let (mut lines, mut counted, mut part) = (0, 0, 1);
         for (index, statement) in self.statements.iter().enumerate() {
             if !statement.is_adjacent {
@@ -279,10 +282,10 @@ impl RulesDocument {
             text.push('\n');
             lines += text[counted..].matches('\n').count();
             counted = text.len();
-            ends.push(lines);
+            last_lines.push(lines);
             part = lines + 1;
         }
-        RenderedRules { text, ends, parts }
+        RenderedRules { text, last_lines, parts }
     }
 
     /// Compiles the rules file and returns the result of the import. A comment with a reason before
@@ -310,10 +313,10 @@ impl RulesDocument {
         let warnings = self.collect_warnings(&rules);
         let mut item_warnings = Vec::new();
         if !warnings.is_empty() {
-            let ends = &rendered.ends;
-            let allows = allowed_codes(&rules, &warnings, ends);
+            let last_lines = &rendered.last_lines;
+            let allows = allowed_codes(&rules, &warnings, last_lines);
             item_warnings.extend(warnings.iter().filter_map(|warning| {
-                let item = self.statements.get(statement_of(&rules, warning, ends)?)?.item?;
+                let item = self.statements.get(statement_of(&rules, warning, last_lines)?)?.item?;
                 Some((item, warning.code, warning.message.clone()))
             }));
             rendered = self.render(&allows);
@@ -351,12 +354,16 @@ impl RulesDocument {
 /// for larger files. Larger files are only compiled.
 const MAX_ANALYSED_STATEMENTS: usize = 1_000;
 
-/// Returns the codes of `warnings`, grouped by the index of the statement that causes them. `ends`
-/// contains the number of the last line of each statement.
-fn allowed_codes(rules: &Rules, warnings: &[Diagnostic], ends: &[usize]) -> BTreeMap<usize, BTreeSet<Code>> {
+/// Returns the codes of `warnings`, grouped by the index of the statement that causes them.
+/// `last_lines` contains the number of the last line of each statement.
+fn allowed_codes(
+    rules: &Rules,
+    warnings: &[Diagnostic],
+    last_lines: &[usize],
+) -> BTreeMap<usize, BTreeSet<Code>> {
     let mut allows: BTreeMap<usize, BTreeSet<Code>> = BTreeMap::new();
     for warning in warnings {
-        if let Some(index) = statement_of(rules, warning, ends) {
+        if let Some(index) = statement_of(rules, warning, last_lines) {
             allows.entry(index).or_default().insert(warning.code);
         }
     }
@@ -364,10 +371,10 @@ fn allowed_codes(rules: &Rules, warnings: &[Diagnostic], ends: &[usize]) -> BTre
 }
 
 /// Returns the index of the statement that causes a warning; `None` if the warning has no position.
-/// `ends` contains the number of the last line of each statement.
-fn statement_of(rules: &Rules, warning: &Diagnostic, ends: &[usize]) -> Option<usize> {
+/// `last_lines` contains the number of the last line of each statement.
+fn statement_of(rules: &Rules, warning: &Diagnostic, last_lines: &[usize]) -> Option<usize> {
     let line = rules.sources().position(warning.span()?).line;
-    Some(ends.partition_point(|end| *end < line))
+    Some(last_lines.partition_point(|end| *end < line))
 }
 
 /// Returns why the importer suppresses warnings with this code. The reason is written into the

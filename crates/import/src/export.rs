@@ -3,7 +3,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `flows`, `choice`, `routes` | the documents |
+//! | `flows`, `choice`, `routes` | the three kinds of documents |
 //! | `condition` | conditions of routes |
 //! | `comparison` | conditions of branches |
 //! | `pattern` | regular expressions in Python's syntax |
@@ -47,9 +47,10 @@ type Written<T> = Result<T, Message>;
 
 impl System {
     /// Writes rules as a document of this system. Importing the document gives rules with the same
-    /// decisions, apart from the rules that the report lists as skipped. Of the comments, only the
-    /// lines `# json: {…}` are written, in which an import keeps what rules cannot express.
-    /// A payload context is data and not a part of rules, so its document is empty.
+    /// decisions, apart from the rules that the report lists as skipped. Comments are not written.
+    /// Only the members in comments `# json: {…}`, in which an import keeps what rules cannot
+    /// express, are written back. A payload context is data and not a part of rules, so its
+    /// document is empty.
     pub fn export(self, rules: &Rules) -> Exported {
         let mut report = ReportBuilder::default();
         let document = match self {
@@ -62,23 +63,25 @@ impl System {
     }
 }
 
-/// A list of the document that is being written.
+/// A list, such as the routes, in the JSON document that an export writes.
 struct ItemList {
     items: Vec<Json>,
-    /// The elements that an import skipped and kept, with their positions, in decreasing order.
+    /// Elements that an import skipped and kept in a comment, with their positions in the list. The
+    /// positions are in decreasing order.
     kept: Vec<(usize, Json)>,
     /// The path of the list in the document.
     path: Vec<PathStep>,
 }
 
 impl ItemList {
-    /// Creates a list at the path `path`, from the elements `kept` that an import skipped.
+    /// Creates an empty list at the path `path`. `kept` are the elements that an import skipped,
+    /// with their positions in increasing order.
     fn new(path: Vec<PathStep>, mut kept: Vec<(usize, Json)>) -> Self {
         kept.reverse();
         ItemList { items: Vec::new(), kept, path }
     }
 
-    /// Adds the kept elements whose turn has come.
+    /// Adds the kept elements whose position the list has reached.
     fn add_kept(&mut self) {
         while let Some((_, item)) = self.kept.pop_if(|(position, _)| *position <= self.items.len()) {
             self.items.push(item);
@@ -93,7 +96,7 @@ impl ItemList {
         match written {
             Ok(item) => {
                 steps.push(PathStep::Index(self.items.len()));
-                report.begin(kind, name, &steps);
+                report.begin_item(kind, name, &steps);
                 self.items.push(item);
             }
             Err(reason) => report.skip(kind, name, &steps, reason),
@@ -106,16 +109,16 @@ impl ItemList {
     }
 }
 
-/// Returns the name that an item has in the document. `kept` is the name that an import changed,
-/// and `name` is the name in the rules. If the author has renamed the rule since, the new name
-/// counts.
+/// Returns the name of an item to write to the document. `kept` is the original name, if an import
+/// changed it, and `name` is the name in the rules. If the author has renamed the rule since the
+/// import, returns `name`.
 fn document_name(kept: Option<Json>, name: &str, names: &mut NameAllocator) -> String {
     let kept = kept.as_ref().and_then(Json::as_str).unwrap_or(name);
     let original = if names.leads_to_name(kept, name) { kept } else { name };
     original.to_owned()
 }
 
-fn key(name: &str) -> PathStep {
+fn key_step(name: &str) -> PathStep {
     PathStep::Key(name.to_owned())
 }
 

@@ -61,7 +61,8 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
         let (comments, body) = (settings_comments, format!("settings {{ {} }}", settings.join(", ")));
         document.statements.insert(0, ImportedStatement { comments, body, ..ImportedStatement::default() });
     }
-    // Without any flow, the statement declares that the rules select flows: none matches.
+    // Without any flow, this statement still declares that the rules select flows; no message then
+    // matches one.
     let has_flow = document.statements.iter().any(|statement| statement.item.is_some());
     if let (false, None) = (has_flow, &tool) {
         let (comments, body) = (vec![NO_FLOW_COMMENT.to_owned()], "flow tool flow_executor { }".to_owned());
@@ -104,7 +105,8 @@ fn read_flow(
     let matching = read_word(&object, "match_type", "MatchType", &["exact", "contains", "regex"])?;
     let (patterns, examples) = (object.get("trigger_patterns"), object.get("examples"));
     let mut kept = document.unread_members(&object, &message!("the flow {}", quote_for_comment(id)));
-    // An export writes the name of a rule unless it is the id or was changed.
+    // An export cannot derive a name that was changed or that equals the id, so a comment keeps
+    // such a name.
     if has_title && (flow_name != label || label == id) {
         kept.insert("name".to_owned(), json!(label));
     }
@@ -146,7 +148,8 @@ fn read_flow(
     Ok(ImportedStatement { comments, body, ..ImportedStatement::default() })
 }
 
-/// Returns the text from which the name of a flow is made. `name` is its name in the document.
+/// Returns the text from which the name of a flow is made. `name` is the name in the document; if
+/// it is blank, the text is `flow`.
 pub(super) fn label_of(name: &str) -> &str {
     if name.trim().is_empty() { "flow" } else { name }
 }
@@ -154,7 +157,7 @@ pub(super) fn label_of(name: &str) -> &str {
 /// Reads the patterns of the keyword flow `flow`. `matching` says how they are compared: `exact`,
 /// `contains` or `regex`. A pattern that cannot be translated is skipped. Without any usable
 /// pattern, the flow itself cannot be translated. Changes of patterns are described in `comments`;
-/// skipped patterns are kept in `kept`.
+/// skipped patterns are added to `kept`, for a comment that keeps them.
 fn read_patterns(
     patterns: &[JsonNode<'_>],
     matching: &str,
@@ -187,7 +190,8 @@ fn read_patterns(
     }
 }
 
-/// Keeps the patterns `skipped` of a flow. Their keys are their positions.
+/// Adds the skipped patterns of a flow to `kept`, for a comment that keeps them. The keys of
+/// `skipped` are the positions of the patterns.
 fn keep_patterns(skipped: Map<String, Json>, kept: &mut Map<String, Json>) {
     if !skipped.is_empty() {
         kept.insert("trigger_patterns".to_owned(), Json::Object(skipped));

@@ -10,8 +10,8 @@ use serde_json::{Map, Value as Json};
 
 /// Returns the comment that keeps these members of a JSON object, without the comment sign. `None`
 /// if there are no members. The comment must not be broken into several lines. Parts with a value
-/// that is no JSON are left out: without this value, an item that was skipped could become valid.
-/// `is_repaired` is true if such values are marked.
+/// that is not JSON are left out: without this value, an item that was skipped could become valid.
+/// `is_repaired` is true if the document had such values, which are marked in `members`.
 pub(super) fn comment(members: &Map<String, Json>, is_repaired: bool) -> Option<String> {
     let mut members = members.clone();
     members.retain(|key, value| !is_repaired || remove_unreadable(key, value));
@@ -36,7 +36,7 @@ pub(super) fn has_word_before(sources: &SourceMap, span: Span, word: &str) -> bo
     comments_before(sources, span).into_iter().any(|line| kept_text(line).is_some_and(|text| text == word))
 }
 
-/// Removes the parts with a value that is no JSON from the kept member `key`. Returns false if
+/// Removes the parts with a value that is not JSON from the kept member `key`. Returns false if
 /// nothing is left of the member.
 fn remove_unreadable(key: &str, value: &mut Json) -> bool {
     if is_unreadable(value) {
@@ -46,7 +46,7 @@ fn remove_unreadable(key: &str, value: &mut Json) -> bool {
         return true;
     }
     let Json::Object(parts) = value else { return false };
-    if LISTS.contains(&key) {
+    if LIST_KEYS.contains(&key) {
         // The elements after a removed one move up.
         let (mut left, mut removed) = (Map::new(), 0);
         for (position, part) in by_position(std::mem::take(parts)) {
@@ -64,12 +64,13 @@ fn remove_unreadable(key: &str, value: &mut Json) -> bool {
     !parts.is_empty()
 }
 
-/// The word before the kept members of the whole document.
+/// The word in a comment that marks the kept members as members of the whole document, not of a
+/// statement.
 const DOCUMENT_WORD: &str = "document";
-/// The key of the settings in a document with flows. Only some of them may be kept.
+/// The key of the settings in a document with flows. Of this member, single settings may be kept.
 pub(super) const SETTINGS_KEY: &str = "settings";
-/// The kept members that contain skipped elements of a list, with their positions as keys.
-const LISTS: [&str; 6] = ["routes", "flows", "tools", "choices", "conditions", "trigger_patterns"];
+/// The keys of kept members that contain skipped elements of a list, with their positions as keys.
+const LIST_KEYS: [&str; 6] = ["routes", "flows", "tools", "choices", "conditions", "trigger_patterns"];
 
 /// Formats a value as JSON on one line. Characters that change how a line is displayed are escaped.
 fn compact(value: &Json) -> String {
@@ -87,7 +88,7 @@ fn compact(value: &Json) -> String {
 
 /// Returns the members that the comments directly before an element of the rules keep. `span` lies
 /// in the first line of the element. Empty if the line starts with another element.
-pub(super) fn before(sources: &SourceMap, span: Span) -> Map<String, Json> {
+pub(super) fn members_before(sources: &SourceMap, span: Span) -> Map<String, Json> {
     members_of(comments_before(sources, span).into_iter(), "")
 }
 
@@ -107,13 +108,14 @@ pub(super) fn comments_before(sources: &SourceMap, span: Span) -> Vec<&str> {
 }
 
 /// Returns the members of the whole document that comments before the first statement keep.
-pub(super) fn in_header(sources: &SourceMap) -> Map<String, Json> {
+pub(super) fn members_in_header(sources: &SourceMap) -> Map<String, Json> {
     let text = sources.iter().next().map_or("", |(_, file)| &*file.text);
     let is_comment = |line: &&str| line.starts_with('#') || line.trim().is_empty();
     members_of(text.lines().take_while(is_comment), DOCUMENT_WORD)
 }
 
-/// Returns the members that comment lines keep. `word` follows the mark of these comments.
+/// Returns the members that comment lines keep. `word` is the word that must follow the mark
+/// `json:` in these comments; it may be empty.
 fn members_of<'t>(comments: impl Iterator<Item = &'t str>, word: &str) -> Map<String, Json> {
     let mut members = Map::new();
     for line in comments {
@@ -125,7 +127,8 @@ fn members_of<'t>(comments: impl Iterator<Item = &'t str>, word: &str) -> Map<St
     members
 }
 
-/// Returns what a comment line keeps: its text after the mark. `None` for any other comment.
+/// Returns the text that a comment line keeps: the text after the mark `json:`. `None` for a
+/// comment without the mark.
 fn kept_text(line: &str) -> Option<&str> {
     // A comment with two signs is documentation, whose words come from the document.
     Some(line.trim_start().strip_prefix('#')?.trim_start().strip_prefix(KEPT_MARK)?.trim())
@@ -170,7 +173,8 @@ pub(super) fn by_position(kept: Map<String, Json>) -> Vec<(usize, Json)> {
     items
 }
 
-/// Returns the elements of a kept list: the member `key`, without it in `kept` afterwards.
+/// Removes the kept list `key` from `kept`. Returns the elements of the list with their positions,
+/// in increasing order. Empty if there is no such list.
 pub(super) fn take_list(kept: &mut Map<String, Json>, key: &str) -> Vec<(usize, Json)> {
     match kept.remove(key) {
         Some(Json::Object(items)) => by_position(items),

@@ -9,17 +9,17 @@
 //! |---|---|
 //! | `located` | JSON values with their path, for error messages |
 //! | `write` | names, literals and comments |
-//! | `document` | the file: its statements, formatted and compiled |
+//! | `document` | the rules file: its statements, formatted and compiled |
 //! | `report` | what happened to each item of the JSON |
 //! | `kept` | parts of the JSON that rules cannot express, kept in comments |
 //! | `regex` | translates Python's regular expressions to the `regex` crate's syntax |
 //! | `literal` | values in Python's literal syntax |
-//! | `routes`, `condition` | message routes |
-//! | `choice`, `compare`, `operator` | workflow branches |
+//! | `routes`, `condition`, `handlers`, `derived` | message routes |
+//! | `choice`, `compare`, `operator`, `spelling` | workflow branches |
 //! | `context` | the context of decision payloads |
 //! | `flows`, `executor` | keyword and intent flows, and the tool that executes them |
 //! | `settings` | the settings of a document with flows |
-//! | `unreadable` | values that are no JSON, such as `NaN` |
+//! | `unreadable` | values that are not JSON, such as `NaN` |
 //! | `export` | writes rules as JSON again |
 
 mod choice;
@@ -78,15 +78,16 @@ pub struct Imported {
     /// Original texts of the names and patterns that the importer changed. The key is the new text
     /// in the rules file.
     original_names: HashMap<String, String>,
-    /// The first line of each part of `text`, and the index of the item in the report from which
-    /// the part was written. `None` for a part that comes from no item.
+    /// The parts of `text`, such as routes and branches. Each has the number of its first line, and
+    /// the index in the report of the item from which the part was written. `None` for a part that
+    /// comes from no item.
     parts: Vec<(usize, Option<usize>)>,
 }
 
 impl Imported {
     /// Makes explanations and findings of the rules refer to the JSON document, under the name
-    /// `name`, instead of the text of the rules. Has an effect only for the first call, and if a
-    /// text was imported.
+    /// `name`, instead of the text of the rules. Has no effect after the first call, or if a JSON
+    /// value was imported instead of a text.
     #[must_use]
     pub fn named(self, name: &str) -> Imported {
         let position = |item: &ReportItem| {
@@ -265,7 +266,7 @@ impl System {
     }
 
     /// Returns the system whose JSON format fits this text; `None` if no format or several formats
-    /// fit. Values that are no JSON, such as `NaN`, are ignored.
+    /// fit. Values that are not JSON, such as `NaN`, are ignored.
     ///
     /// # Errors
     /// If the text is not JSON for another reason.
@@ -277,7 +278,7 @@ impl System {
         Ok(System::recognize(&value))
     }
 
-    /// Imports a JSON text. An item with a value that is no JSON, such as `NaN` or half of a
+    /// Imports a JSON text. An item with a value that is not JSON, such as `NaN` or half of a
     /// surrogate pair, is skipped, unless the import is strict.
     ///
     /// ```
@@ -318,8 +319,8 @@ impl System {
         Ok(imported)
     }
 
-    /// Imports a JSON text that the author has never seen, so that its line numbers would mislead.
-    /// Not part of the stable API.
+    /// Imports a JSON text that the author has never seen, so its line numbers would mislead.
+    /// Errors and the report contain paths but no line numbers. Not part of the stable API.
     ///
     /// # Errors
     /// As for [`System::import`].
@@ -343,8 +344,8 @@ impl System {
         self.import_readable(value, options, &[])
     }
 
-    /// Imports a JSON value in which marked objects replace the parts `unreadable`, which are no
-    /// JSON. Their items are skipped.
+    /// Imports a JSON value in which marked objects replace the parts `unreadable`, which are not
+    /// JSON. The items that contain these parts are skipped.
     fn import_readable(
         self,
         value: &Json,

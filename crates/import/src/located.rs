@@ -11,8 +11,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
-/// Key of the object that replaces an unreadable value. In a document with such values, this key is
-/// itself unreadable.
+/// Key of the object that replaces a value which is not JSON, such as `NaN`. If a document with
+/// such values contains this key itself, the key counts as not JSON, too.
 pub(super) const UNREADABLE_KEY: &str = "\u{FFFF}";
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,8 +28,8 @@ pub(super) type ReadResult<T> = Result<T, Untranslatable>;
 pub(super) struct JsonNode<'j> {
     pub(super) value: &'j Json,
     pub(super) steps: Vec<PathStep>,
-    /// Whether marked objects replace values of the document that are no JSON. If false, an object
-    /// that looks like a mark is a value of the document.
+    /// Whether the document had values that are not JSON, which marked objects now replace. If
+    /// false, an object that looks like a mark is a value of the document.
     pub(super) is_repaired: bool,
 }
 
@@ -44,12 +44,13 @@ impl<'j> JsonNode<'j> {
         JsonNode { value, steps, is_repaired: self.is_repaired }
     }
 
-    /// True if the value is no JSON.
+    /// True if the value replaces a value of the document that is not JSON, such as `NaN`.
     pub(super) fn is_unreadable(&self) -> bool {
         self.is_repaired && is_unreadable(self.value)
     }
 
-    /// True if the value is no JSON, or a part of it is none.
+    /// True if the value, or a part of the value, replaces a value of the document that is not
+    /// JSON.
     pub(super) fn has_unreadable(&self) -> bool {
         self.is_repaired && has_unreadable(self.value)
     }
@@ -64,8 +65,8 @@ impl<'j> JsonNode<'j> {
         Err(Untranslatable { message, steps: self.steps.clone(), position: None, range: None })
     }
 
-    /// Returns the value in `value`. If it is `None`, returns an error: the JSON value has another
-    /// type than `wanted`, such as "a text".
+    /// Returns the content of `value`. If `value` is `None`, returns an error: the JSON value has
+    /// another type than `wanted`, such as "a text".
     fn expect_kind<T>(&self, value: Option<T>, wanted: &Message) -> ReadResult<T> {
         match value {
             Some(value) => Ok(value),
@@ -194,7 +195,7 @@ pub fn kind_with_article(value: &Json) -> Message {
     }
 }
 
-/// True for the object that replaces an unreadable value.
+/// True for the object that replaces an unreadable value: a value of the document that is not JSON.
 pub(super) fn is_unreadable(value: &Json) -> bool {
     value.as_object().is_some_and(is_mark)
 }

@@ -101,7 +101,7 @@ pub(super) fn translate(pattern: &str, ignore_case: bool) -> Result<TranslatedPa
     };
     reader.translate_alternatives()?;
     if reader.chars.next().is_some() {
-        return err(message!("it has a `)` without a `(`"));
+        return invalid(message!("it has a `)` without a `(`"));
     }
     let RegexTranslator { out: text, has_alternatives, anchored, .. } = reader;
     match rulec_base::text::compile_regex(&text, ignore_case) {
@@ -151,7 +151,7 @@ struct RegexTranslator<'p> {
 
 type TranslateResult<T = ()> = Result<T, TranslateError>;
 
-fn err<T>(message: Message) -> TranslateResult<T> {
+fn invalid<T>(message: Message) -> TranslateResult<T> {
     Err(TranslateError::Invalid(message))
 }
 
@@ -226,8 +226,8 @@ impl RegexTranslator<'_> {
 
     fn translate_quantifier(&mut self, quantifier: &str, last: LastItem) -> TranslateResult<LastItem> {
         match last {
-            LastItem::Nothing => return err(message!("`{quantifier}` has nothing to repeat")),
-            LastItem::Repeated => return err(message!("`{quantifier}` repeats a repetition")),
+            LastItem::Nothing => return invalid(message!("`{quantifier}` has nothing to repeat")),
+            LastItem::Repeated => return invalid(message!("`{quantifier}` repeats a repetition")),
             LastItem::Item => {}
         }
         self.out.push_str(quantifier);
@@ -257,7 +257,7 @@ impl RegexTranslator<'_> {
             })
         };
         if !low.is_empty() && !high.is_empty() && number(&low)? > number(&high)? {
-            return err(message!("`{{{low},{high}}}` has its bounds in the wrong order"));
+            return invalid(message!("`{{{low},{high}}}` has its bounds in the wrong order"));
         }
         let low = if low.is_empty() { "0".to_owned() } else { low };
         Ok(Some(match comma {
@@ -278,18 +278,22 @@ impl RegexTranslator<'_> {
             Some(':') => self.out.push_str("(?:"),
             Some('#') => {
                 self.take_while(|c| c != ')');
-                return if self.eat_char(')') { Ok(last) } else { err(message!("a comment is not closed")) };
+                return if self.eat_char(')') {
+                    Ok(last)
+                } else {
+                    invalid(message!("a comment is not closed"))
+                };
             }
             Some('P') => match self.chars.next() {
                 Some('<') => {
                     let name = self.take_while(|c| c != '>');
                     if !self.eat_char('>') || !is_name(&name) {
-                        return err(message!("`{name}` is not a valid name for a group"));
+                        return invalid(message!("`{name}` is not a valid name for a group"));
                     }
                     self.out.push_str(&format!("(?P<{name}>"));
                 }
                 Some('=') => return unsupported(message!("back-references are not supported")),
-                _ => return err(message!("it has an unknown group syntax `(?P`")),
+                _ => return invalid(message!("it has an unknown group syntax `(?P`")),
             },
             Some('=' | '!') => return unsupported(message!("look-around is not supported")),
             Some('<') if matches!(self.chars.peek(), Some('=' | '!')) => {
@@ -298,7 +302,7 @@ impl RegexTranslator<'_> {
             Some('>') => return unsupported(message!("atomic groups are not supported")),
             Some('(') => return unsupported(message!("conditional groups are not supported")),
             Some(c) if c.is_ascii_alphabetic() || c == '-' => return self.translate_flags(c, outer_flags),
-            _ => return err(message!("it has an unknown group syntax `(?`")),
+            _ => return invalid(message!("it has an unknown group syntax `(?`")),
         }
         self.translate_inner(outer_flags)
     }
@@ -315,7 +319,7 @@ impl RegexTranslator<'_> {
         self.depth -= 1;
         self.flags = outer_flags;
         if !self.eat_char(')') {
-            return err(message!("a group is not closed"));
+            return invalid(message!("a group is not closed"));
         }
         self.out.push(')');
         Ok(LastItem::Item)
@@ -327,7 +331,7 @@ impl RegexTranslator<'_> {
         let (mut is_enabled, mut flag_text) = (true, String::new());
         let mut next = Some(first);
         loop {
-            let Some(c) = next else { return err(message!("a group is not closed")) };
+            let Some(c) = next else { return invalid(message!("a group is not closed")) };
             match c {
                 'i' | 's' => flag_text.push(c),
                 'm' => {
@@ -347,7 +351,7 @@ impl RegexTranslator<'_> {
                     return self.translate_inner(outer_flags);
                 }
                 ')' if self.item_read || self.depth > 0 || !is_enabled => {
-                    return err(message!("flags for the whole expression must be at its start"));
+                    return invalid(message!("flags for the whole expression must be at its start"));
                 }
                 ')' => {
                     if !flag_text.is_empty() {
@@ -355,7 +359,7 @@ impl RegexTranslator<'_> {
                     }
                     return Ok(LastItem::Nothing);
                 }
-                c => return err(message!("it has an unknown flag `{c}`")),
+                c => return invalid(message!("it has an unknown flag `{c}`")),
             }
             next = self.chars.next();
         }
@@ -363,7 +367,7 @@ impl RegexTranslator<'_> {
 
     /// Translates the rest of an escape after `\`.
     fn translate_escape(&mut self) -> TranslateResult<LastItem> {
-        let Some(c) = self.chars.next() else { return err(message!("it ends with a `\\`")) };
+        let Some(c) = self.chars.next() else { return invalid(message!("it ends with a `\\`")) };
         let assertion = match (c, self.flags.ascii) {
             ('A', _) => {
                 self.anchored |= !self.item_read && self.depth == 0;
@@ -425,7 +429,7 @@ impl RegexTranslator<'_> {
             'U' => self.read_char_code(8)?,
             'N' => return unsupported(message!("characters by their names are not supported")),
             '0'..='9' => self.read_octal(c, in_class)?,
-            c if c.is_ascii_alphabetic() => return err(message!("`\\{c}` is not an escape")),
+            c if c.is_ascii_alphabetic() => return invalid(message!("`\\{c}` is not an escape")),
             c => c,
         })
     }

@@ -33,7 +33,7 @@ pub struct ReportItem {
     /// outcome, because the original system decides in the same way.
     pub warnings: Vec<(Code, Message)>,
     /// JSON pointer (RFC 6901) of the item, such as `/flows/2`. For a skipped item, the pointer of
-    /// the part that is wrong.
+    /// the part that cannot be translated.
     pub pointer: String,
     /// Line and column of the item in the document's text, from 1. `None` if a JSON value was
     /// imported instead of a text.
@@ -237,7 +237,7 @@ impl ReportBuilder {
     /// Adds an item of the document (such as a route) to the report, and makes it the item that is
     /// being read. `steps` is the path of the item in the document. Returns the index of the item
     /// in the report.
-    pub(super) fn begin(&mut self, kind: ItemKind, name: &str, steps: &[PathStep]) -> usize {
+    pub(super) fn begin_item(&mut self, kind: ItemKind, name: &str, steps: &[PathStep]) -> usize {
         self.current = Some(self.items.len());
         self.push(kind, name, steps, Outcome::Loaded, Vec::new())
     }
@@ -254,14 +254,14 @@ impl ReportBuilder {
         self.current
     }
 
-    /// Ends the current item, whose reading is over. `outer` is the enclosing item, which becomes
-    /// the current item again.
-    pub(super) fn resume(&mut self, outer: Option<usize>) {
+    /// Ends the current item, after the importer has read it. `outer` is the enclosing item, which
+    /// becomes the current item again.
+    pub(super) fn end_item(&mut self, outer: Option<usize>) {
         self.current = outer;
     }
 
-    /// Returns the kind and path of the innermost item that contains the value at the path `steps`
-    /// and whose outcome satisfies the test. `None` if no item contains it.
+    /// Returns the innermost item that contains the value at the path `steps` and that satisfies
+    /// `is_wanted`. `None` if there is no such item.
     pub(super) fn item_around(
         &self,
         steps: &[PathStep],

@@ -53,7 +53,7 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
     let mut written = export_conditions(&facts, &conditions).into_iter();
     for ((item, route), condition) in imported_routes.into_iter().zip(conditions) {
         let ImportedRoute { head, target, mut comments, docs, original, mut kept, .. } = route;
-        // What an export would write differently is kept as it was.
+        // If an export would write the condition differently, a comment keeps the original.
         if written.next().flatten().as_ref() != Some(&original) {
             kept.insert("condition".to_owned(), original);
         }
@@ -81,8 +81,8 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
     Ok(())
 }
 
-/// Returns what an export writes for each of the conditions. An item is `None` if an export cannot
-/// write the condition.
+/// Returns the JSON that an export writes for each of the conditions. An element is `None` if an
+/// export cannot write the condition.
 fn export_conditions(facts: &ConditionFacts, conditions: &[String]) -> Vec<Option<Json>> {
     let mut statements = Vec::new();
     if facts.reads_length {
@@ -99,7 +99,7 @@ fn export_conditions(facts: &ConditionFacts, conditions: &[String]) -> Vec<Optio
 struct ImportedRoute {
     head: String,
     condition: super::condition::Formula,
-    /// The condition in the document.
+    /// The condition of the route, as it is in the JSON document.
     original: Json,
     /// The members of the route that rules cannot express.
     kept: Map<String, Json>,

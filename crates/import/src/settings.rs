@@ -1,6 +1,6 @@
-//! Reads the settings of a document with flows: `{"settings": {"intent_threshold",
-//! "intent_margin", "flow_prompt"}}`. An export writes them, since they decide which flow a message
-//! starts.
+//! Reads the settings of a document with flows: `{"settings": {"intent_threshold", "intent_margin",
+//! "flow_prompt"}}`. An export writes these settings again, because they decide which flow a
+//! message starts.
 
 use super::document::RulesDocument;
 use super::kept::SETTINGS_KEY;
@@ -11,8 +11,8 @@ use rulec_base::message;
 use rulec_sema::hir::{PromptTemplate, TemplatePart, template_parts};
 use serde_json::{Value as Json, json};
 
-/// Returns the entries of a `settings` statement, in rule syntax. They apply to intent flows only,
-/// so without such a flow, and for other settings, the members are only kept.
+/// Returns the entries of a `settings` statement, in rule syntax. The settings apply only to intent
+/// flows. Without an intent flow, and for unknown settings, a comment keeps the members instead.
 pub(super) fn read_settings(
     object: &ObjectReader<'_>,
     has_intents: bool,

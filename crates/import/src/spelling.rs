@@ -14,12 +14,13 @@ pub(super) enum Spelling {
     Document,
 }
 
-/// The word with which a comment keeps the spelling of a choice, unless the module has the same. It
-/// is no member of the kept object, because the document may have members of any name.
-const CAPITALS: &str = "capitals";
+/// The word in a comment before a choice that has the spelling [`Spelling::Document`]. The word is
+/// not a member of the kept object, because the document may have members of any name.
+const CAPITALS_WORD: &str = "capitals";
 
 impl Spelling {
-    /// Returns the spelling of a choice. One condition in the spelling of the document decides.
+    /// Returns the spelling of a choice: [`Spelling::Document`] if at least one condition has the
+    /// spelling of the documented format.
     pub(super) fn of_choice<'j>(mut branches: impl Iterator<Item = &'j Json>) -> Spelling {
         let conditions = |branch: &'j Json| branch["conditions"].as_array().into_iter().flatten();
         match branches.any(|branch| conditions(branch).any(is_in_document_spelling)) {
@@ -28,19 +29,24 @@ impl Spelling {
         }
     }
 
-    /// Returns the spelling of a choice, which a comment before the choice keeps. `span` is the
-    /// place of the choice's name.
-    pub(super) fn before(sources: &SourceMap, span: Span) -> Spelling {
-        if kept::has_word_before(sources, span, CAPITALS) { Spelling::Document } else { Spelling::Module }
+    /// Returns the spelling of a choice of the rules, which the comment before the choice says.
+    /// `span` is the span of the choice's name.
+    pub(super) fn of_comment_before(sources: &SourceMap, span: Span) -> Spelling {
+        if kept::has_word_before(sources, span, CAPITALS_WORD) {
+            Spelling::Document
+        } else {
+            Spelling::Module
+        }
     }
 
     /// Returns the comment that keeps the spelling of a choice, without the comment sign. `None` if
     /// the choice needs no comment.
     pub(super) fn comment(self) -> Option<String> {
-        (self == Spelling::Document).then(|| kept::word_comment(CAPITALS))
+        (self == Spelling::Document).then(|| kept::word_comment(CAPITALS_WORD))
     }
 
-    /// Returns the logic of a branch for which one condition suffices, or all are needed.
+    /// Returns the member `logic` of a branch: "or" if one true condition suffices (`is_any`),
+    /// "and" if all conditions must be true.
     pub(super) fn logic(self, is_any: bool) -> &'static str {
         match (self, is_any) {
             (Spelling::Module, false) => "and",
@@ -50,7 +56,8 @@ impl Spelling {
         }
     }
 
-    /// True if an export in this spelling writes the names of the condition as they are.
+    /// True if all names in the condition have this spelling, so that an export in this spelling
+    /// writes the same names.
     pub(super) fn is_of_condition(self, condition: &Json) -> bool {
         match self {
             Spelling::Module => is_in_module_spelling(condition),
@@ -58,7 +65,7 @@ impl Spelling {
         }
     }
 
-    /// Writes the names of a condition in this spelling. The condition has the names of the module.
+    /// Converts the names in a condition from the spelling of the Python module to this spelling.
     pub(super) fn respell(self, condition: &mut Json) {
         if self == Spelling::Module {
             return;
@@ -66,7 +73,7 @@ impl Spelling {
         if let Some((_, verb)) = condition["operate"].as_str().and_then(|name| name.split_once('_')) {
             condition["operate"] = json!(verb.to_ascii_uppercase());
         }
-        for key in SIDES {
+        for key in SIDE_KEYS {
             let Some(side) = condition[key].as_object_mut() else { continue };
             if let Some(Json::String(ty)) = side.get_mut("type") {
                 ty.make_ascii_uppercase();
@@ -81,13 +88,13 @@ impl Spelling {
 }
 
 /// The keys of the sides of a condition.
-const SIDES: [&str; 2] = ["left", "right"];
+const SIDE_KEYS: [&str; 2] = ["left", "right"];
 
 fn is_in_module_spelling(condition: &Json) -> bool {
     let has_capitals = |name: &Json| name.as_str().is_some_and(|name| name != name.to_ascii_lowercase());
     let is_side =
         |side: &Json| !has_capitals(&side["type"]) && (side["step_id"].is_null() || !side["value"].is_null());
-    !has_capitals(&condition["operate"]) && SIDES.iter().all(|key| is_side(&condition[*key]))
+    !has_capitals(&condition["operate"]) && SIDE_KEYS.iter().all(|key| is_side(&condition[*key]))
 }
 
 fn is_in_document_spelling(condition: &Json) -> bool {
@@ -104,5 +111,5 @@ fn is_in_document_spelling(condition: &Json) -> bool {
         }
     };
     condition["operate"].as_str().is_some_and(is_operator)
-        && SIDES.iter().all(|key| is_side(&condition[*key]))
+        && SIDE_KEYS.iter().all(|key| is_side(&condition[*key]))
 }

@@ -1,4 +1,4 @@
-//! Values in a document that are no JSON: `NaN`, `Infinity` and half of a surrogate pair, which
+//! Values in a document that are not JSON: `NaN`, `Infinity` and half of a surrogate pair, which
 //! JSON writers of Python and JavaScript write. Such a value makes its item unusable, but not the
 //! document.
 
@@ -11,8 +11,8 @@ use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Maximum number of unreadable values of a document, because each value is looked for among all
-/// items.
+/// Maximum number of unreadable values (values that are not JSON) in a document. It is limited
+/// because the importer searches all items for each such value.
 const MAX_VALUES: usize = 1_000;
 
 /// A document whose unreadable values were replaced.
@@ -25,22 +25,22 @@ pub(super) struct Repaired {
     pub(super) unreadable: Vec<Unreadable>,
 }
 
-/// A part of a document that is no JSON.
+/// A part of a document that is not JSON.
 pub(super) struct Unreadable {
     /// The path of the value. For a key, the path of the object that has the key.
     pub(super) steps: Vec<PathStep>,
     /// The range of the value in the text, in bytes. `None` for a key.
     pub(super) range: Option<Range<usize>>,
-    /// The reason why it cannot be read.
+    /// The reason why the part cannot be read.
     pub(super) reason: Message,
 }
 
-/// Replaces the unreadable values of a document that is no JSON because of `error`.
+/// Replaces the unreadable values of a document that is not JSON because of `error`.
 ///
 /// # Errors
-/// If the document has no unreadable value, has too many, or is no JSON for another reason.
+/// If the document has no unreadable value, has too many, or is not JSON for another reason.
 pub(super) fn repair(original: &str, error: JsonError) -> Result<Repaired, ImportError> {
-    let found = find(original);
+    let found = find_unreadable(original);
     if found.is_empty() {
         return Err(error.into());
     }
@@ -105,7 +105,7 @@ fn value_at<'v>(root: &'v mut Json, steps: &[PathStep]) -> Option<&'v mut Json> 
 }
 
 /// Returns the range of each unreadable value, whether it is a key of an object, and the reason.
-fn find(text: &str) -> Vec<(Range<usize>, bool, Message)> {
+fn find_unreadable(text: &str) -> Vec<(Range<usize>, bool, Message)> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     let mut at = 0;
@@ -164,7 +164,8 @@ fn read_string(bytes: &[u8], start: usize) -> (usize, bool) {
     (bytes.len(), has_half_pair)
 }
 
-/// Returns the length of an escape sequence, and whether it is half of a surrogate pair.
+/// Returns the length in bytes of the escape sequence at the start of `bytes`, and whether it is
+/// half of a surrogate pair. A whole pair counts as one sequence.
 fn read_escape(bytes: &[u8]) -> (usize, bool) {
     match code_unit(bytes) {
         Some(0xD800..=0xDBFF) if matches!(bytes.get(6..).and_then(code_unit), Some(0xDC00..=0xDFFF)) => {
@@ -175,7 +176,8 @@ fn read_escape(bytes: &[u8]) -> (usize, bool) {
     }
 }
 
-/// Returns the code unit of an escape such as `\ud83d` at the start of the bytes.
+/// Returns the code unit of an escape such as `\ud83d` at the start of the bytes. `None` for any
+/// other bytes.
 fn code_unit(bytes: &[u8]) -> Option<u16> {
     let digits = bytes.strip_prefix(b"\\u")?.get(..4)?;
     u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
@@ -194,9 +196,9 @@ fn replace_half_pairs(string: &mut [u8]) {
 
 /// A list or object around the current position in a text.
 enum Frame {
-    /// The position in a list.
+    /// In a list: the index of the current element.
     Index(usize),
-    /// The range of the key in the text, with its quotes.
+    /// In an object: the byte range of the current key in the text, with its quotes.
     Key(Range<usize>),
 }
 

@@ -12,13 +12,13 @@ pub(super) const KEPT_MARK: &str = "json:";
 /// Maximum width of a line, in characters. Only a line that cannot be broken is wider.
 const MAX_LINE_WIDTH: usize = 100;
 
-/// Allocates unique names for the statements of a rules file. A name is kept if possible, and is
-/// written in backquotes if necessary. A name that is not valid even in backquotes is changed.
+/// Allocates unique names for the statements of a rules file. A name is unchanged if possible, and
+/// is written in backquotes if necessary. A name that is not valid even in backquotes is changed.
 #[derive(Clone, Default)]
 pub(super) struct NameAllocator {
     used_names: HashSet<String>,
-    /// The lowest number that may still be free after each text. All lower numbers are taken, so
-    /// that many items of one name take no quadratic time.
+    /// For each base name, the lowest number that may still be unused as a suffix. Without it, many
+    /// items of the same name would take quadratic time.
     next_numbers: HashMap<String, usize>,
 }
 
@@ -36,15 +36,15 @@ impl NameAllocator {
         self.unique_text(&clean_name(preferred))
     }
 
-    /// Allocates the name of an item in the order of an import. `name` is the name of the item in
-    /// the rules, and `original` may be its name in the document. Returns whether it is: whether
-    /// an import changes `original` to `name`.
+    /// Allocates the name of an item for an export. Returns true if an import would convert
+    /// `original`, a name in the document, to `name`, the name of the item in the rules. Must be
+    /// called for all items in the order of an import.
     pub(super) fn leads_to_name(&mut self, original: &str, name: &str) -> bool {
         self.leads_to_text(&clean_name(original), &clean_name(name))
     }
 
-    /// Like [`leads_to_name`](NameAllocator::leads_to_name), for
-    /// [`unique_text`](NameAllocator::unique_text).
+    /// Like [`leads_to_name`](NameAllocator::leads_to_name), but for names that
+    /// [`unique_text`](NameAllocator::unique_text) allocates, which may contain any character.
     pub(super) fn leads_to_text(&mut self, original: &str, name: &str) -> bool {
         let is_original = self.next_text(original) == name;
         self.unique_text(if is_original { original } else { name });
@@ -206,7 +206,7 @@ mod tests {
         }
     }
 
-    /// Former bug: each name was counted from 2, which took minutes for many equal names.
+    /// Regression test: each name was counted from 2, which took minutes for many equal names.
     #[test]
     fn many_equal_names_take_linear_time() {
         let mut names = NameAllocator::default();

@@ -13,8 +13,9 @@ use rulec_base::text::to_one_line;
 use rulec_config::Settings;
 use serde::Serialize;
 
-/// Prints the worst-case cost of decisions if `--cost` requests it. Returns the number of tables
-/// whose cost exceeds the maximum that `--max-cost` or the settings allow.
+/// Prints the worst-case cost of decisions if `--cost` is given. Prints an error for each table
+/// whose cost exceeds the maximum that `--max-cost` or the settings allow, and returns the number
+/// of these tables.
 pub fn report_costs(
     args: &Args,
     compiled: &Compiled,

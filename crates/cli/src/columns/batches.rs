@@ -51,9 +51,8 @@ impl<'a> AnswerMode<'a> {
     }
 }
 
-/// The outcome of a whole run. First come the workers, which have counted their results. The
-/// summary of the decisions that were made directly on columns follows, and then the number of
-/// rejected messages.
+/// The outcome of a whole run: the workers with their own counts, the summary of the decisions that
+/// were made directly on columns, and the number of rejected messages.
 pub type StreamResult<W> = (Vec<W>, Summary, usize);
 
 /// The input of one job of a worker thread: a batch of lines or a batch of rows.
@@ -84,13 +83,13 @@ struct WorkerState<W> {
 
 /// Destination of the results: standard output or a file.
 struct ResultOutput<'o> {
-    form: OutputForm<'o>,
+    writer: OutputWriter<'o>,
     /// The output file, if the user named one. Results are written to a temporary file, which gets
     /// this name only after all results are written.
     file: Option<Replacement>,
 }
 
-enum OutputForm<'o> {
+enum OutputWriter<'o> {
     Standard(&'o mut Out),
     Lines(BufWriter<File>),
     Columns(Box<dyn Sink>, Arc<AtomicBool>),
@@ -98,10 +97,12 @@ enum OutputForm<'o> {
 
 impl ResultOutput<'_> {
     fn write(&mut self, answers: &OutputBatch) -> Result<(), CliError> {
-        let outcome = match (&mut self.form, answers) {
-            (OutputForm::Standard(out), OutputBatch::Lines(lines)) => out.write_answers(lines),
-            (OutputForm::Lines(out), OutputBatch::Lines(lines)) => out.write_all(lines).map_err(write_error),
-            (OutputForm::Columns(sink, _), OutputBatch::Columns(batch)) => {
+        let outcome = match (&mut self.writer, answers) {
+            (OutputWriter::Standard(out), OutputBatch::Lines(lines)) => out.write_answers(lines),
+            (OutputWriter::Lines(out), OutputBatch::Lines(lines)) => {
+                out.write_all(lines).map_err(write_error)
+            }
+            (OutputWriter::Columns(sink, _), OutputBatch::Columns(batch)) => {
                 sink.write(batch).map_err(write_error)
             }
             // Worker threads produce results in the format of the output, so no other combination
@@ -113,17 +114,17 @@ impl ResultOutput<'_> {
     }
 
     fn flush(&mut self) -> Result<(), CliError> {
-        let outcome = match &mut self.form {
-            OutputForm::Standard(out) => out.flush(),
-            OutputForm::Lines(out) => out.flush().map_err(write_error),
-            OutputForm::Columns(..) => Ok(()),
+        let outcome = match &mut self.writer {
+            OutputWriter::Standard(out) => out.flush(),
+            OutputWriter::Lines(out) => out.flush().map_err(write_error),
+            OutputWriter::Columns(..) => Ok(()),
         };
         outcome.inspect_err(|_| drop(self.file.take()))
     }
 
     fn finish(&mut self) -> Result<(), CliError> {
-        match &mut self.form {
-            OutputForm::Columns(sink, _) => sink.finish().map_err(write_error),
+        match &mut self.writer {
+            OutputWriter::Columns(sink, _) => sink.finish().map_err(write_error),
             _ => self.flush(),
         }?;
         self.file.take().map_or(Ok(()), |file| file.finish().map_err(write_error))
@@ -131,15 +132,15 @@ impl ResultOutput<'_> {
 
     /// True if the program that reads the output has closed the pipe.
     fn is_closed(&self) -> bool {
-        match &self.form {
-            OutputForm::Standard(out) => out.is_closed(),
-            OutputForm::Lines(_) => false,
-            OutputForm::Columns(_, closed) => closed.load(Ordering::Relaxed),
+        match &self.writer {
+            OutputWriter::Standard(out) => out.is_closed(),
+            OutputWriter::Lines(_) => false,
+            OutputWriter::Columns(_, closed) => closed.load(Ordering::Relaxed),
         }
     }
 
     fn is_columns(&self) -> bool {
-        matches!(self.form, OutputForm::Columns(..))
+        matches!(self.writer, OutputWriter::Columns(..))
     }
 
     /// Writes results in input order until no results are left or the reader has closed the output.
@@ -308,7 +309,7 @@ impl ColumnArgs {
         let (file, writer) = replacement.transpose()?.unzip();
         if form == LINES_FORMAT {
             return Ok(ResultOutput {
-                form: writer.map_or(OutputForm::Standard(out), OutputForm::Lines),
+                writer: writer.map_or(OutputWriter::Standard(out), OutputWriter::Lines),
                 file,
             });
         }
@@ -325,7 +326,7 @@ impl ColumnArgs {
             })),
         };
         let sink = formats::create_sink(parse_format(&form)?, schema, out).map_err(write_error)?;
-        Ok(ResultOutput { form: OutputForm::Columns(sink, closed), file })
+        Ok(ResultOutput { writer: OutputWriter::Columns(sink, closed), file })
     }
 }
 
@@ -365,7 +366,7 @@ fn stream_name(stream: &StreamArgs) -> String {
     stream.input_path().map_or_else(|| "standard input".to_owned(), |path| path.display().to_string())
 }
 
-/// A source of rows that also moves a progress bar.
+/// Reads batches of rows from a columnar input, and updates the progress bar.
 struct ProgressSource {
     source: Box<dyn Source>,
     progress: InputProgress,
@@ -446,7 +447,7 @@ impl<W: Worker> WorkerState<W> {
 
     /// Converts each row to a JSON message with `messages`, and lets the worker process the
     /// message. `first_row` is the number of the first row in the batch. Returns the results as
-    /// JSON lines. Without `messages`, returns nothing.
+    /// JSON lines. Without `messages`, returns an empty text.
     fn answer_rows(
         &mut self,
         part: &Part,

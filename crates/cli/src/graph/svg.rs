@@ -110,8 +110,8 @@ fn write_outline(shape: Shape, node: &PlacedNode, out: &mut String) {
     }
 }
 
-/// Returns the path of an edge as an SVG `path` attribute, and the x and y of the edge's label in
-/// pixels.
+/// Returns the attribute `d` of the SVG element `path` that draws an edge, and the x and y of the
+/// edge's label in pixels.
 fn edge_curve(from: &PlacedNode, to: &PlacedNode) -> (String, usize, usize) {
     let (start, end) = (from.y + from.height / 2, to.y - to.height / 2);
     if start < end {

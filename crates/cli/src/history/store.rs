@@ -9,13 +9,13 @@ use rulec_history_store::{DurableStore, Kept, Report};
 use rulec_history_store::{SharedAddress, SharedStore};
 use std::path::Path;
 
-/// The environment variable with the password of a server whose address has none.
+/// The environment variable with the password for a server whose address contains no password.
 #[cfg(feature = "shared")]
 const PASSWORD_VARIABLE: &str = "RULEC_HISTORY_PASSWORD";
 
-/// A history that outlives the program.
+/// A history that is stored outside the program: in a folder or at a server.
 #[derive(Debug)]
-pub enum KeptStore {
+pub enum PersistentStore {
     Disk(DurableStore),
     #[cfg(feature = "shared")]
     Shared(Box<SharedStore>),
@@ -30,9 +30,9 @@ pub fn is_address(place: &Path) -> bool {
     place.to_string_lossy().contains("://")
 }
 
-/// Opens the history in a folder or at a server. Creates it if it does not exist. At a server, it
-/// has the name in the address, or else `name`.
-pub fn open(place: &Path, name: &str) -> Result<KeptStore, CliError> {
+/// Opens the history in the folder `place` or at the server `place`, or creates it. At a server,
+/// the history has the name that the address contains, or else `name`.
+pub fn open(place: &Path, name: &str) -> Result<PersistentStore, CliError> {
     if is_address(place) {
         return open_shared(place, Some(name), true);
     }
@@ -42,15 +42,16 @@ pub fn open(place: &Path, name: &str) -> Result<KeptStore, CliError> {
             place.display()
         )));
     }
-    DurableStore::open(place).map(KeptStore::Disk).map_err(|error| store_error(&error))
+    DurableStore::open(place).map(PersistentStore::Disk).map_err(|error| store_error(&error))
 }
 
-/// Opens the history in a folder or at a server. At a server, it has the name in the address, or
-/// else `name`. Without both, it is the only history there.
+/// Opens the existing history in the folder `place` or at the server `place`. At a server, the
+/// history has the name that the address contains, or else `name`. Without both names, opens the
+/// only history at the server.
 ///
 /// # Errors
 /// If there is no such history.
-pub fn open_existing(place: &Path, name: Option<&str>) -> Result<KeptStore, CliError> {
+pub fn open_existing(place: &Path, name: Option<&str>) -> Result<PersistentStore, CliError> {
     if is_address(place) {
         return open_shared(place, name, false);
     }
@@ -64,7 +65,7 @@ pub fn open_existing(place: &Path, name: Option<&str>) -> Result<KeptStore, CliE
 }
 
 #[cfg(feature = "shared")]
-fn open_shared(place: &Path, name: Option<&str>, creates: bool) -> Result<KeptStore, CliError> {
+fn open_shared(place: &Path, name: Option<&str>, creates: bool) -> Result<PersistentStore, CliError> {
     let wrong = |error: StoreError| CliError::usage(Message::verbatim(error.0));
     let mut address = SharedAddress::parse(&place.to_string_lossy()).map_err(wrong)?;
     if let Some(password) = crate::variables::read_optional(PASSWORD_VARIABLE).filter(|text| !text.is_empty())
@@ -78,33 +79,35 @@ fn open_shared(place: &Path, name: Option<&str>, creates: bool) -> Result<KeptSt
         true => SharedStore::open(&address),
         false => SharedStore::open_existing(&address),
     };
-    store.map(|store| KeptStore::Shared(Box::new(store))).map_err(|error| store_error(&error))
+    store.map(|store| PersistentStore::Shared(Box::new(store))).map_err(|error| store_error(&error))
 }
 
 #[cfg(not(feature = "shared"))]
-fn open_shared(_: &Path, _: Option<&str>, _: bool) -> Result<KeptStore, CliError> {
+fn open_shared(_: &Path, _: Option<&str>, _: bool) -> Result<PersistentStore, CliError> {
     Err(CliError::usage(message!(
         "this program was built without histories at a server; the Python package never has them: `cargo build -p rulec-cli --features shared` builds a program that has them"
     )))
 }
 
-impl KeptStore {
-    /// Lets calls return before their changes are on disk. A server is always waited for.
+impl PersistentStore {
+    /// Lets calls that record messages return before the messages are on disk. Has no effect for a
+    /// history at a server.
     #[must_use]
-    pub fn deferred(self) -> KeptStore {
+    pub fn deferred(self) -> PersistentStore {
         match self {
-            KeptStore::Disk(store) => KeptStore::Disk(store.deferred()),
+            PersistentStore::Disk(store) => PersistentStore::Disk(store.deferred()),
             #[cfg(feature = "shared")]
-            store @ KeptStore::Shared(_) => store,
+            store @ PersistentStore::Shared(_) => store,
         }
     }
 
-    /// Waits until all changes of earlier calls are kept.
+    /// Waits until the changes of all earlier calls are on disk. Returns at once for a history at a
+    /// server, because each call waits for the server.
     pub fn flush(&self) -> Result<(), StoreError> {
         match self {
-            KeptStore::Disk(store) => store.flush(),
+            PersistentStore::Disk(store) => store.flush(),
             #[cfg(feature = "shared")]
-            KeptStore::Shared(_) => Ok(()),
+            PersistentStore::Shared(_) => Ok(()),
         }
     }
 
@@ -114,35 +117,35 @@ impl KeptStore {
         visit: impl FnMut(Kept) -> bool + Send + 'static,
     ) -> Result<(), StoreError> {
         match self {
-            KeptStore::Disk(store) => store.for_each(key, visit),
+            PersistentStore::Disk(store) => store.for_each(key, visit),
             #[cfg(feature = "shared")]
-            KeptStore::Shared(store) => store.for_each(key, visit),
+            PersistentStore::Shared(store) => store.for_each(key, visit),
         }
     }
 
     pub(super) fn check(&self) -> Result<Report, StoreError> {
         match self {
-            KeptStore::Disk(store) => store.check(),
+            PersistentStore::Disk(store) => store.check(),
             #[cfg(feature = "shared")]
-            KeptStore::Shared(store) => store.check(),
+            PersistentStore::Shared(store) => store.check(),
         }
     }
 
     pub(super) fn compact(&self, before: Option<&str>) -> Result<usize, StoreError> {
         match self {
-            KeptStore::Disk(store) => store.compact(before),
+            PersistentStore::Disk(store) => store.compact(before),
             #[cfg(feature = "shared")]
-            KeptStore::Shared(store) => store.compact(before),
+            PersistentStore::Shared(store) => store.compact(before),
         }
     }
 }
 
-impl Store for KeptStore {
+impl Store for PersistentStore {
     fn with_key(&self, key: &str, work: &mut dyn FnMut(&mut Events)) -> Result<(), StoreError> {
         match self {
-            KeptStore::Disk(store) => store.with_key(key, work),
+            PersistentStore::Disk(store) => store.with_key(key, work),
             #[cfg(feature = "shared")]
-            KeptStore::Shared(store) => store.with_key(key, work),
+            PersistentStore::Shared(store) => store.with_key(key, work),
         }
     }
 }

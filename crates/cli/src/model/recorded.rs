@@ -91,7 +91,7 @@ impl AnswerFile {
 
     /// Returns the recorded answer to a request, if there is one.
     pub fn find(&self, request: &ModelRequest) -> Option<ModelAnswer> {
-        self.lock().answers.get(&key(request)).cloned()
+        self.lock().answers.get(&request_key(request)).cloned()
     }
 
     /// Records an answer, and returns the answer to use. If another thread recorded an answer to an
@@ -99,7 +99,7 @@ impl AnswerFile {
     #[cfg(feature = "http")]
     pub fn add(&self, request: &ModelRequest, answer: ModelAnswer) -> Result<ModelAnswer, NoAnswer> {
         let mut contents = self.lock();
-        let key = key(request);
+        let key = request_key(request);
         if let Some(first) = contents.answers.get(&key) {
             return Ok(first.clone());
         }
@@ -126,7 +126,7 @@ impl AnswerFile {
 }
 
 /// Returns the key of a request: a hash of everything that the model receives.
-fn key(request: &ModelRequest) -> String {
+fn request_key(request: &ModelRequest) -> String {
     let hash = Sha256::digest(request.to_json().to_string());
     hash[..KEY_BYTES].iter().fold(String::new(), |mut key, byte| {
         // Writing to a string cannot fail.
@@ -137,7 +137,7 @@ fn key(request: &ModelRequest) -> String {
 
 /// Returns the failure for a request to a language model whose answer is not recorded.
 pub fn missing_answer(request: &ModelRequest) -> NoAnswer {
-    let (name, key) = (&request.name, key(request));
+    let (name, key) = (&request.name, request_key(request));
     NoAnswer::Unavailable {
         message: message!("no answer is recorded to the question `{name}` about this message (key {key})"),
         help: message!(

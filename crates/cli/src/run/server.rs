@@ -15,13 +15,13 @@ use std::io::Write;
 
 /// The start of each answer of the service. The service numbers the lines of a request from 1, and
 /// each request has one line.
-const FIRST_LINE: &str = "{\"line\":1,";
-/// The text after [`FIRST_LINE`] in the answer to a line that cannot be decided.
-const REJECTED: &str = "\"error\":";
+const ANSWER_START: &str = "{\"line\":1,";
+/// The text after [`ANSWER_START`] in the answer to a line that cannot be decided.
+const ERROR_START: &str = "\"error\":";
 
 /// Sends all messages to the service, and prints its answers.
 pub fn run(server: &Server, args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let path = format!("/v1/batch?{}", query(args));
+    let path = format!("/v1/batch?{}", query_string(args));
     // An empty request lets the service report a wrong name or token before the first message.
     server.ask_lines(&path, b"").map_err(|failure| failure.into_error())?;
     let worker = || RemoteWorker { server, path: &path, decided: 0 };
@@ -39,7 +39,7 @@ pub fn run(server: &Server, args: &Args, term: &Term, out: &mut Out) -> Result<S
 }
 
 /// Returns the query string of the request URL, which contains the settings for all messages.
-fn query(args: &Args) -> String {
+fn query_string(args: &Args) -> String {
     let mut query = format!("rules={}", utf8_percent_encode(&rules_name(&args.rules.path), NON_ALPHANUMERIC));
     if let Some(entry) = args.entry.as_deref() {
         query.push_str(&format!("&entry={}", utf8_percent_encode(entry, NON_ALPHANUMERIC)));
@@ -73,7 +73,7 @@ struct RemoteWorker<'s> {
 }
 
 impl Worker for RemoteWorker<'_> {
-    fn waits(&self) -> bool {
+    fn waits_for_program(&self) -> bool {
         true
     }
 
@@ -82,7 +82,7 @@ impl Worker for RemoteWorker<'_> {
             let help = message!("the other lines are still asked; see the events of the service");
             LineFailure::NoAnswer { code: Code::DecisionFailed, message: failure.message, help }
         })?;
-        let Some(rest) = answer.strip_prefix(FIRST_LINE) else {
+        let Some(rest) = answer.strip_prefix(ANSWER_START) else {
             let message = message!("the service has answered nothing that belongs to this line");
             let help = message!("check that `--server` is the address of a `rulec serve`");
             return Err(LineFailure::NoAnswer { code: Code::DecisionFailed, message, help });
@@ -91,7 +91,7 @@ impl Worker for RemoteWorker<'_> {
         // Writes the number of the line in this input in place of the service's number. Writing to
         // memory cannot fail.
         let _ = write!(out, "{{\"line\":{line},{rest}");
-        if rest.starts_with(REJECTED) {
+        if rest.starts_with(ERROR_START) {
             return Err(LineFailure::Answered);
         }
         self.decided += 1;

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use unicode_ident::{is_xid_continue, is_xid_start};
 
-/// Names that the generated Python source uses for `BaseModel` and in type annotations. A field
-/// with such a name would hide them, so it gets another name.
+/// Names of attributes of pydantic's `BaseModel`, and names in type annotations. A field with such
+/// a name would hide the attribute or the type, so the field gets another name.
 const RESERVED_FIELDS: &[&str] = &[
     "Any",
     "AwareDatetime",
@@ -40,7 +40,8 @@ const KEYWORDS: &[&str] = &[
     "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is",
     "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
 ];
-/// Names that the generated Python module imports. No model may have such a name.
+/// Names that the generated Python module imports, and constants of Python. No model may have such
+/// a name.
 const RESERVED_CLASSES: &[&str] = &[
     "Any",
     "AwareDatetime",
@@ -53,9 +54,9 @@ const RESERVED_CLASSES: &[&str] = &[
     "None",
     "True",
 ];
-/// The order in which a union lists the types of JSON: an integer before a number, as pydantic
-/// tries them.
-const KINDS: &[&str] = &["boolean", "integer", "number", "string", "array", "object", "null"];
+/// The types of JSON Schema, in the order in which a generated union lists them. An integer is
+/// listed before a number, because pydantic tries the types in this order.
+const JSON_SCHEMA_TYPES: &[&str] = &["boolean", "integer", "number", "string", "array", "object", "null"];
 
 /// Returns Python source with the models of a rule set. `file` names the rules in the docstring of
 /// the module.
@@ -64,12 +65,12 @@ pub fn write_models(rules: &Rules, file: &str) -> String {
     module.write_class("Message", &rules.input_schema());
     for kind in payload::kinds(rules) {
         if let Ok(schema) = payload::schema(rules, kind) {
-            module.write_class(&to_title(kind), &schema);
+            module.write_class(&to_class_name(kind), &schema);
         }
     }
     for handler in rules.targets() {
         if let Some(schema) = rules.args_schema(handler) {
-            module.write_class(&format!("{}Arguments", to_title(handler)), &schema);
+            module.write_class(&format!("{}Arguments", to_class_name(handler)), &schema);
         }
     }
     module.finish(file)
@@ -80,7 +81,8 @@ pub fn write_models(rules: &Rules, file: &str) -> String {
 struct Module {
     classes: String,
     class_names: BTreeSet<String>,
-    /// Names to import from the modules `decimal`, `typing` and `pydantic`.
+    /// Pairs of a module and a name to import from it. The modules are `decimal`, `typing` and
+    /// `pydantic`.
     imports: BTreeSet<(&'static str, &'static str)>,
     /// Whether an optional field uses the Python function `_is_none`, which must then be defined.
     has_optional_fields: bool,
@@ -116,7 +118,7 @@ impl Module {
             attributes.insert(attribute.clone());
             let required =
                 schema["required"].as_array().is_some_and(|names| names.iter().any(|name| name == field));
-            let line = self.field(&name, field, &attribute, inner, required);
+            let line = self.field_declaration(&name, field, &attribute, inner, required);
             let _ = writeln!(body, "    {line}");
         }
         if body.is_empty() {
@@ -127,8 +129,15 @@ impl Module {
     }
 
     /// Returns the Python declaration of a field: its attribute, type, limits and default.
-    fn field(&mut self, class: &str, field: &str, attribute: &str, schema: &Json, required: bool) -> String {
-        let mut annotation = self.annotation(&format!("{class}{}", to_title(field)), schema);
+    fn field_declaration(
+        &mut self,
+        class: &str,
+        field: &str,
+        attribute: &str,
+        schema: &Json,
+        required: bool,
+    ) -> String {
+        let mut annotation = self.type_annotation(&format!("{class}{}", to_class_name(field)), schema);
         let mut options = Vec::new();
         if !required {
             let default = &schema["default"];
@@ -165,7 +174,7 @@ impl Module {
 
     /// Returns the Python type annotation for a JSON Schema. `class` is the name for a new class if
     /// the schema describes a record.
-    fn annotation(&mut self, class: &str, schema: &Json) -> String {
+    fn type_annotation(&mut self, class: &str, schema: &Json) -> String {
         let listed = match (&schema["const"], schema["enum"].as_array()) {
             (_, Some(values)) => values.clone(),
             (Json::Null, None) => Vec::new(),
@@ -179,7 +188,8 @@ impl Module {
             return format!("Literal[{}]", values.join(", "));
         }
         if let Some(alternatives) = schema["anyOf"].as_array() {
-            let types: Vec<String> = alternatives.iter().map(|one| self.annotation(class, one)).collect();
+            let types: Vec<String> =
+                alternatives.iter().map(|one| self.type_annotation(class, one)).collect();
             return types.join(" | ");
         }
         let kinds: Vec<&str> = match &schema["type"] {
@@ -191,10 +201,10 @@ impl Module {
             self.imports.insert(("decimal", "Decimal"));
             return if kinds.contains(&"null") { "Decimal | None" } else { "Decimal" }.to_owned();
         }
-        let types: Vec<String> = KINDS
+        let types: Vec<String> = JSON_SCHEMA_TYPES
             .iter()
             .filter(|kind| kinds.contains(kind))
-            .map(|kind| self.one_type(class, kind, schema))
+            .map(|kind| self.annotation_of_type(class, kind, schema))
             .collect();
         if types.is_empty() {
             self.imports.insert(("typing", "Any"));
@@ -203,7 +213,7 @@ impl Module {
         types.join(" | ")
     }
 
-    fn one_type(&mut self, class: &str, kind: &str, schema: &Json) -> String {
+    fn annotation_of_type(&mut self, class: &str, kind: &str, schema: &Json) -> String {
         match kind {
             "boolean" => "bool".to_owned(),
             "integer" => "int".to_owned(),
@@ -213,9 +223,11 @@ impl Module {
                 "AwareDatetime".to_owned()
             }
             "string" => "str".to_owned(),
-            "array" => format!("list[{}]", self.annotation(class, &schema["items"])),
+            "array" => format!("list[{}]", self.type_annotation(class, &schema["items"])),
             "object" if schema["properties"].is_object() => self.write_class(class, schema),
-            "object" => format!("dict[str, {}]", self.annotation(class, &schema["additionalProperties"])),
+            "object" => {
+                format!("dict[str, {}]", self.type_annotation(class, &schema["additionalProperties"]))
+            }
             _ => "None".to_owned(),
         }
     }
@@ -248,7 +260,7 @@ impl Module {
 }
 
 /// Converts a name in the rules to the name of a Python class: `create_node` to `CreateNode`.
-fn to_title(name: &str) -> String {
+fn to_class_name(name: &str) -> String {
     let name = to_identifier(name);
     let capitalize = |part: &str| {
         let mut chars = part.chars();

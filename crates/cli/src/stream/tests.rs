@@ -80,8 +80,8 @@ impl Worker for FailingWorker<'_> {
     }
 }
 
-/// Cause: the lines of the chunk before the failure were recorded, but their answers were lost.
-/// The lines of the next chunks were recorded when the store was back.
+/// Regression test: when the store failed, the earlier lines of the chunk were recorded, but their
+/// answers were lost. Lines of later chunks were recorded when the store worked again.
 #[test]
 fn a_stream_ends_before_the_line_that_cannot_be_recorded() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,7 +1,7 @@
 //! Implements `rulec test --server`: lets a running service run the tests of its rules, and prints
 //! the results.
 
-use super::{Args, Format, ReportedTest, TestTally, write_end, write_outcomes};
+use super::{Args, Format, ReportedTest, TestTally, write_outcomes, write_test_summary};
 use crate::escape::escape_texts;
 use crate::server::{Server, language_name, rules_name};
 use crate::term::{Out, Term};
@@ -44,7 +44,7 @@ struct Test {
 /// files.
 pub(super) fn run(server: &Server, args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let mut tally = TestTally::default();
-    for (name, shown) in rules(server, args)? {
+    for (name, shown) in rule_sets_to_test(server, args)? {
         let mut request = json!({ "rules": name, "explain": true });
         if let Some(language) = language_name() {
             request["language"] = language.into();
@@ -56,27 +56,27 @@ pub(super) fn run(server: &Server, args: &Args, term: &Term, out: &mut Out) -> R
         if args.format == Format::Human {
             escape_texts(&mut answer);
         }
-        let answer: Answer = server.read(answer)?;
+        let answer: Answer = server.deserialize_answer(answer)?;
         let selected = answer.tests.into_iter().filter(|test| args.selects(&test.name));
-        let outcomes: Vec<ReportedTest> = selected.map(|test| test.reported(&shown)).collect();
+        let outcomes: Vec<ReportedTest> = selected.map(|test| test.into_reported_test(&shown)).collect();
         if !outcomes.is_empty() {
             write_outcomes(args.format, &shown, &outcomes, term, out)?;
             tally.add_outcomes(shown, outcomes);
         }
     }
-    write_end(args, &tally, term, out)?;
+    write_test_summary(args, &tally, term, out)?;
     let is_without_tests = args.fail_without_tests && tally.passed + tally.failed == 0;
     Ok(if tally.failed > 0 || is_without_tests { Status::Errors } else { Status::Success })
 }
 
 /// Returns the names of the rule sets to test, each with the name that the output shows.
-fn rules(server: &Server, args: &Args) -> Result<Vec<(String, String)>, CliError> {
+fn rule_sets_to_test(server: &Server, args: &Args) -> Result<Vec<(String, String)>, CliError> {
     if !args.paths.is_empty() {
         let named = args.paths.iter().map(|path| (rules_name(path).into_owned(), path.display().to_string()));
         return Ok(named.collect());
     }
     let overview = server.get("/v1/rules").map_err(|failure| failure.into_error())?;
-    let Overview { rules } = server.read(overview)?;
+    let Overview { rules } = server.deserialize_answer(overview)?;
     if let (Some(generation), true) = (args.generation.generation, rules.len() > 1) {
         return Err(CliError::usage(message!(
             "the service has several rules, and `--generation {generation}` is the generation of one: name the rules"
@@ -92,7 +92,7 @@ fn ask(server: &Server, request: &Json) -> Result<Json, CliError> {
 impl Test {
     /// Returns the outcome as the output shows it. `shown` is the path of the rules as the user
     /// named them. The file of the test is shown in the same folder.
-    fn reported(self, shown: &str) -> ReportedTest {
+    fn into_reported_test(self, shown: &str) -> ReportedTest {
         let folder = Path::new(shown).parent().filter(|folder| *folder != Path::new("."));
         let file = folder.unwrap_or(Path::new("")).join(self.file.unwrap_or_default());
         ReportedTest {

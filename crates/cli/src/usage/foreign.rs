@@ -77,8 +77,8 @@ fn after_command<'a, 't>(path: &[&str], texts: &'a [&'t str]) -> &'a [&'t str] {
     last.map_or(texts, |at| &texts[at + 1..])
 }
 
-/// Returns the number of texts that are options of `root`, and their values, before the first other
-/// text.
+/// Returns the number of texts at the start of `texts` that are options of `root` or values of such
+/// options.
 fn leading_options(root: &Command, texts: &[&str]) -> usize {
     let mut count = 0;
     while let Some(text) = texts.get(count).filter(|text| text.starts_with('-')) {
@@ -93,8 +93,8 @@ fn leading_options(root: &Command, texts: &[&str]) -> usize {
 }
 
 /// Returns the option of the subcommand `verb` that `written`, an option of another program, means.
-/// `written` may have its value after `=`. The result is in the form of the usage text. `None` if
-/// the subcommand has no such option.
+/// `written` may have its value after `=`. The result is written as in a usage text, such as
+/// `--input <JSON>`. `None` if the subcommand has no such option.
 pub(super) fn meant_option(verb: &Command, written: &str) -> Option<String> {
     let name = written.trim_start_matches('-').split('=').next()?;
     let lower = name.to_lowercase().replace('_', "-");
@@ -126,7 +126,8 @@ pub(super) fn needless_option<'t>(
     let command = path.join(" ");
     let has = |long: &str| verb.get_arguments().any(|arg| arg.get_long() == Some(long));
     let given = after_command(path, texts);
-    // The value of an option that is no option here. `None` for the name of such an option.
+    // Returns the argument in a text: the text itself, or the value of an option that the
+    // subcommand lacks. `None` for the name of such an option.
     let argument = |text: &'t str| {
         let (option, value) =
             text.split_once('=').map_or((text, None), |(option, value)| (option, Some(value)));
@@ -180,7 +181,8 @@ pub(super) fn needless_option<'t>(
     })
 }
 
-/// Names of options that mean the argument of a subcommand with this name in the usage text.
+/// Names of options by which other programs set an argument of a subcommand, with the name of the
+/// argument in the usage text.
 const ARGUMENT_OPTIONS: &[(&[&str], &str)] = &[
     (&["route", "rule", "expected"], "ROUTE"),
     (&["system", "kind", "type", "from", "format"], "SYSTEM"),
@@ -276,8 +278,8 @@ pub(super) fn missing_kind(verb: &Command, path: &[&str], texts: &[&str], value:
     ))
 }
 
-/// Returns an argument as a word of a shell, in single quotes if it has other characters than names
-/// of files have.
+/// Returns an argument as a word of a shell command. The word is in single quotes unless it has
+/// only letters, digits and characters that are common in file names.
 pub(super) fn shell_word(text: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
     match !text.is_empty() && text.chars().all(is_plain) {
@@ -300,9 +302,9 @@ fn takes_messages(verb: &Command) -> bool {
         .any(|arg| arg.get_value_names().is_some_and(|names| names.iter().any(|name| name == "INPUT")))
 }
 
-/// Returns the run with the command before its arguments, as in `rulec check a.rules` for `rulec
-/// a.rules check`. `texts` are the arguments after the program's name, and `written` is the unknown
-/// command. `None` if it is not the first argument, and without a command.
+/// Returns the remedy for a command after its arguments: `rulec check a.rules` for `rulec a.rules
+/// check`. `texts` are the arguments after the program's name, and `written` is the unknown
+/// command. `None` if `written` is not the first argument, or if `texts` contain no command.
 pub(super) fn command_after_arguments(root: &Command, texts: &[&str], written: &str) -> Option<Message> {
     let first = leading_options(root, texts);
     if texts.get(first) != Some(&written) {
@@ -343,7 +345,8 @@ pub(super) fn surplus_argument(
             arg.get_value_names().is_some_and(|names| names.iter().any(|value| value.as_str() == name))
         })
     };
-    // The values of options cannot be distinguished from arguments here, so any option hides them.
+    // Values of options cannot be distinguished from arguments here. So the last remedies below are
+    // given only if no option is present.
     let given = after_command(path, texts);
     // `--next done shelved`: a list of values is written with commas.
     let list = given.iter().position(|text| *text == surplus).and_then(|at| {

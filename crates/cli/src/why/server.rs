@@ -57,7 +57,7 @@ pub(super) fn run(server: &Server, args: &Args, term: &Term, out: &mut Out) -> R
     let body = body.map_err(|error| CliError::error(message!("this cannot be written as JSON: {error}")))?;
     let mut answer = server.ask("/v1/why", body).map_err(|failure| match &failure.refused_message {
         Some((detail, code)) => {
-            let what = args.message.name();
+            let what = args.message.input_name();
             CliError::error(message!("{what} is not a valid message: {} ({})", detail, code))
         }
         None => failure.into_error(),
@@ -66,7 +66,7 @@ pub(super) fn run(server: &Server, args: &Args, term: &Term, out: &mut Out) -> R
     if args.format == Format::Human {
         escape_texts(&mut answer);
     }
-    let answer: Answer = server.read(answer)?;
+    let answer: Answer = server.deserialize_answer(answer)?;
     let gap = [HistoryGap::NoKey, HistoryGap::Dropped]
         .into_iter()
         .find(|gap| answer.history_gap.as_deref() == Some(gap.as_str()));
@@ -93,7 +93,7 @@ impl MessageArgs {
                 checked.map_err(|error| invalid_message_error(&name, &error))?;
                 (String::from_utf8_lossy(bytes).into_owned(), name)
             }
-            _ => (self.argument_text(term)?, self.name().to_owned()),
+            _ => (self.argument_text(term)?, self.input_name().to_owned()),
         };
         RawValue::from_string(text.trim().to_owned()).map_err(|error| {
             let error = error.to_string();
@@ -111,7 +111,7 @@ impl MessageArgs {
         })
     }
 
-    fn name(&self) -> &'static str {
+    fn input_name(&self) -> &'static str {
         match self.input.as_deref() {
             Some("-") => "<stdin>",
             Some(_) => "`--input`",

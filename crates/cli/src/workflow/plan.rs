@@ -59,8 +59,8 @@ struct PlanReport<'a> {
     steps: &'a [Attempt],
 }
 
-/// Reads the plan if the file is a JSON file. The plan is an object with a list of nodes. `None`
-/// for any other file, which contains rules.
+/// Reads a plan: a JSON object with the list `nodes`. Returns `None` if the extension of the file
+/// is not `.json`; the file then contains rules.
 pub fn read_plan(path: &Path) -> Result<Option<Map<String, Json>>, CliError> {
     if path.extension().is_none_or(|extension| extension != "json") || path.is_dir() {
         return Ok(None);
@@ -99,7 +99,7 @@ pub fn run(plan: Map<String, Json>, args: &RunArgs, term: &Term, out: &mut Out) 
     };
     let steps: Arc<Mutex<Vec<Attempt>>> = Arc::default();
     let builder = Coordinator::builder(judges).on_attempt(record_attempts(steps.clone(), args, term));
-    let builder = workers::allow(builder, &plan, &args.plan.allowed, &args.allow)?;
+    let builder = workers::register_allowed_types(builder, &plan, &args.plan.allowed, &args.allow)?;
     let (builder, save_error) = with_limits_and_saving(builder, args);
     let coordinator = builder.build();
     let saved = args.resume.as_deref().map(|path| read_saved(path, &plan)).transpose()?;

@@ -10,8 +10,9 @@ use serde_json::Deserializer;
 use serde_json::de::SliceRead;
 use std::path::Path;
 
-/// The whole run is written again when the changes have this many times its bytes. So the file
-/// stays small, and each byte is written a constant number of times.
+/// Maximum size of the changes in the file, as a multiple of the size of the whole run. When the
+/// changes exceed it, the whole run is written again. So the file stays small, and each byte is
+/// written a constant number of times.
 const MAX_GROWTH: u64 = 8;
 /// Minimum number of bytes of changes before the whole run is written again.
 const MIN_GROWTH: u64 = 64 * 1024;
@@ -26,7 +27,7 @@ pub(super) struct RunSaver<'p> {
     saved: Option<SavePoint>,
     /// Number of bytes of the whole run when it was last written.
     whole_bytes: u64,
-    /// Number of bytes of the changes that were written since.
+    /// Number of bytes of changes that were written since the whole run was last written.
     changed_bytes: u64,
 }
 
@@ -51,7 +52,7 @@ impl<'p> RunSaver<'p> {
         Ok(())
     }
 
-    /// Saves the whole run in place of what the file contains.
+    /// Replaces the content of the file by the whole run.
     pub(super) fn save_whole(&mut self, run: &Run) -> Result<(), CliError> {
         let line = to_line(&run.save())?;
         files::replace_file(self.path, &line)?;
@@ -102,7 +103,8 @@ fn read_changes(line: &[u8]) -> Result<SavedChanges, serde_json::Error> {
     reader.end().map(|()| changes)
 }
 
-/// Returns a reader of a value that is at most [`MAX_DEPTH`] deep.
+/// Returns a JSON deserializer for `bytes` without the recursion limit of `serde_json`. Returns an
+/// error if the value is nested deeper than [`MAX_DEPTH`].
 fn deep_reader(bytes: &[u8]) -> Result<Deserializer<SliceRead<'_>>, serde_json::Error> {
     if depth_of(bytes) > MAX_DEPTH {
         let reason = message!("lists and objects are nested more than {MAX_DEPTH} deep");
@@ -138,7 +140,7 @@ mod tests {
     use rulec_runtime::workflow::{Node, Workflow, from_fn};
     use serde_json::json;
 
-    /// A loop of 200 rounds, whose nodes return little.
+    /// A workflow with a loop of 200 rounds, whose nodes have small outputs.
     fn workflow() -> Workflow {
         let rules = rulec::Rules::from_text(
             "router again(output) { when output.should_exit -> next[1]  otherwise -> next[0] loopback }\n\
@@ -185,8 +187,8 @@ mod tests {
         assert!(read_run(b"").is_err() && read_run(b"{}").is_err());
     }
 
-    /// The lines of a file: a run, and the changes of each step. The first node nests its input in
-    /// `depth` lists.
+    /// Returns a workflow, and the lines of its saved run: the run, and the changes of each step.
+    /// The first node nests its input in `depth` lists.
     fn saved_lines(depth: usize) -> (Workflow, Vec<Vec<u8>>) {
         let nest = move |_: &Node| {
             Ok(from_fn(move |input| async move { Ok((0..depth).fold(input, |inner, _| json!([inner]))) }))
@@ -206,8 +208,8 @@ mod tests {
         (workflow, lines)
     }
 
-    /// Former bug: reading stopped at the first line that could not be read, so a resume silently
-    /// repeated the nodes after it.
+    /// Regression test: reading stopped at the first line that could not be read, so a resume
+    /// silently repeated the nodes after it.
     #[test]
     fn changes_that_cannot_be_read_are_an_error() {
         let (workflow, mut lines) = saved_lines(1);

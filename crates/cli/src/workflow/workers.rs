@@ -44,7 +44,7 @@ pub struct Allowed {
 
 /// Registers the allowed node types. `hosts` are the hosts that `HTTP` nodes may call; if there are
 /// none, this type is not allowed. A plan with a node of another type is refused.
-pub fn allow(
+pub fn register_allowed_types(
     builder: CoordinatorBuilder,
     plan: &Json,
     allowed: &Allowed,
@@ -129,10 +129,10 @@ fn add_network_types(
     match (&allowed.allow_llm, hosts) {
         (None, []) => Ok(builder),
         (Some(_), _) => {
-            Err(CliError::usage(message!("`--allow-llm` has no effect: {}", crate::model::without_http())))
+            Err(CliError::usage(message!("`--allow-llm` has no effect: {}", crate::model::no_http_message())))
         }
         (None, _) => {
-            Err(CliError::usage(message!("`--allow` has no effect: {}", crate::model::without_http())))
+            Err(CliError::usage(message!("`--allow` has no effect: {}", crate::model::no_http_message())))
         }
     }
 }

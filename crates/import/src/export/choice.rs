@@ -4,7 +4,7 @@
 use super::comparison::write_condition;
 use super::routes::description;
 use super::{ItemList, Written, kept};
-use crate::choice::{CHOICE_NAME, NAME_KEYS, RESERVED_NAMES, default_id, needs_one};
+use crate::choice::{CHOICE_NAME, NAME_KEYS, RESERVED_NAMES, default_id, is_or_logic};
 use crate::compare;
 use crate::located::{JsonNode, PathStep};
 use crate::report::{ItemKind, ReportBuilder};
@@ -50,16 +50,17 @@ fn write_choice(
     report: &mut ReportBuilder,
 ) -> Json {
     let program = rules.program();
-    let choice = report.begin(ItemKind::Choice, &table.name, steps);
-    let mut kept = table.span.map_or_else(Map::new, |span| kept::before(rules.sources(), span));
+    let choice = report.begin_item(ItemKind::Choice, &table.name, steps);
+    let mut kept = table.span.map_or_else(Map::new, |span| kept::members_before(rules.sources(), span));
     let mut json = take_names(&mut kept, &table.name, names);
     let description = description(kept.remove("description"), &table.docs);
     json.extend(description.map(|description| ("description".to_owned(), description)));
     if table.to_user {
         json.insert("to_user".to_owned(), json!(true));
     }
-    let spelling = table.span.map_or(Spelling::Module, |span| Spelling::before(rules.sources(), span));
-    let steps = [steps, &[super::key("choices")]].concat();
+    let spelling =
+        table.span.map_or(Spelling::Module, |span| Spelling::of_comment_before(rules.sources(), span));
+    let steps = [steps, &[super::key_step("choices")]].concat();
     let mut branches = ItemList::new(steps.clone(), kept::take_list(&mut kept, "choices"));
     let mut ids = NameAllocator::default();
     // The rules are in the order in which they are tried, the last branch first. The JSON has the
@@ -78,10 +79,10 @@ fn write_choice(
                 let span = warning.span();
                 let name = span.and_then(|span| id_of_branch(rules.sources().slice(span)));
                 let name = name.unwrap_or_default();
-                let kept = span.map(|span| kept::before(rules.sources(), span));
+                let kept = span.map(|span| kept::members_before(rules.sources(), span));
                 let written = kept.and_then(|mut kept| kept.remove("branch")).map(|mut branch| {
                     let id = branch["branch_id"].as_str().unwrap_or(&name);
-                    // If the author has renamed the branch since, the new name counts.
+                    // If the author has renamed the branch since the import, the new name is used.
                     if let (false, Json::Object(branch)) = (ids.leads_to_text(id, &name), &mut branch) {
                         branch.insert("branch_id".to_owned(), json!(name));
                     }
@@ -93,7 +94,7 @@ fn write_choice(
                 branches.push(ItemKind::Branch, name, written, report);
             }
         }
-        report.resume(Some(choice));
+        report.end_item(Some(choice));
     }
     json.insert("choices".to_owned(), Json::Array(branches.finish()));
     let mut json = Json::Object(json);
@@ -102,7 +103,8 @@ fn write_choice(
 }
 
 /// Removes the names of a choice, such as `step_id`, from the members that an import kept, and
-/// returns them. If they do not lead to the name `name` in the rules, returns this name instead.
+/// returns these names. If an import would not convert them to the name `name` of the rules,
+/// returns `name` instead.
 fn take_names(kept: &mut Map<String, Json>, name: &str, names: &mut NameAllocator) -> Map<String, Json> {
     let kept_names: Map<String, Json> = NAME_KEYS.iter().filter_map(|key| kept.remove_entry(*key)).collect();
     let original = NAME_KEYS.iter().find_map(|key| kept_names.get(*key)?.as_str());
@@ -159,8 +161,9 @@ fn id_of_branch(branch: &str) -> Option<String> {
 }
 
 fn write_branch(rules: &Rules, rule: &Rule, spelling: Spelling, ids: &mut NameAllocator) -> Written<Json> {
-    let mut kept = kept::before(rules.sources(), rule.span);
-    // The import kept the whole branch because it had no usable condition. Now it has one.
+    let mut kept = kept::members_before(rules.sources(), rule.span);
+    // An import keeps a whole branch if none of its conditions can be used. This branch has a
+    // condition now, so the kept original is not used.
     kept.remove("branch");
     let id = kept.remove("branch_id").and_then(|id| Some(id.as_str()?.to_owned()));
     let id = id.unwrap_or_else(|| rule.name.to_string());
@@ -181,8 +184,8 @@ fn write_branch(rules: &Rules, rule: &Rule, spelling: Spelling, ids: &mut NameAl
             let condition = write_kept_condition(rules, &guarded.cond, spelling, written.items.len())?;
             written.items.push(condition);
         }
-        // The author may have changed the logic since.
-        let is_same = |logic: &Json| logic.as_str().and_then(needs_one) == Some(!all);
+        // The author may have changed the logic since the import.
+        let is_same = |logic: &Json| logic.as_str().and_then(is_or_logic) == Some(!all);
         let logic = kept.remove("logic").filter(|logic| conditions.len() < 2 || is_same(logic));
         let logic = logic.unwrap_or_else(|| json!(spelling.logic(!all)));
         json!({"branch_id": id, "logic": logic, "conditions": written.finish(), "is_default": false})
@@ -192,11 +195,11 @@ fn write_branch(rules: &Rules, rule: &Rule, spelling: Spelling, ids: &mut NameAl
 }
 
 /// Writes the condition at the position `position` of a branch, with the members that an import
-/// kept.
+/// kept in a comment.
 fn write_kept_condition(rules: &Rules, cond: &Cond, spelling: Spelling, position: usize) -> Written<Json> {
-    let mut kept = kept::before(rules.sources(), cond.span);
-    // A condition that the document says in another way is written as it was. If the author has
-    // changed the condition since, the rules count.
+    let mut kept = kept::members_before(rules.sources(), cond.span);
+    // An import keeps the original of a condition that an export would write differently. The
+    // original is used, unless the author has changed the condition since the import.
     if let Some(original) = kept.remove("condition") {
         let read =
             compare::read_condition(&JsonNode::root(&original), &mut compare::ConditionFindings::default());

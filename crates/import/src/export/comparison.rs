@@ -23,9 +23,9 @@ pub(super) fn write_condition(program: &Program, cond: &Cond) -> Written<Json> {
 /// lacks.
 fn write_test(program: &Program, test: &Predicate) -> Option<Written<Json>> {
     if let (None, false) = (test.op, test.negated) {
-        let (left, ty) = step(program, &test.left)?;
-        let yes = literal(ValueType::Bool, json!(true));
-        return (ty == ValueType::Bool).then(|| Ok(condition(&left, ty, "equal", yes)));
+        let (left, ty) = step_output(program, &test.left)?;
+        let yes = literal_side(ValueType::Bool, json!(true));
+        return (ty == ValueType::Bool).then(|| Ok(condition_json(&left, ty, "equal", yes)));
     }
     let Operand::Value(right) = &test.right else { return None };
     if test.mode.word || test.mode.quantity.is_some() || ignores_case(&test.mode) != Some(false) {
@@ -46,16 +46,16 @@ fn write_test(program: &Program, test: &Predicate) -> Option<Written<Json>> {
     if let Some(inner) = length_of(&test.left) {
         return write_length(program, inner, spelling, right).map(Ok);
     }
-    let (left, left_type) = step(program, &test.left)?;
+    let (left, left_type) = step_output(program, &test.left)?;
     if op == Op::Matches {
         let right = match constant(right) {
             Some(Json::String(text)) => {
-                pattern::to_python_anchored(text).map(|text| literal(ValueType::String, text.into()))
+                pattern::to_python_anchored(text).map(|text| literal_side(ValueType::String, text.into()))
             }
             Some(_) => return None,
             None => Ok(step_as_anchored_regex(program, right).or_else(|| non_text_step(program, right))?),
         };
-        return Some(right.map(|right| condition(&left, ValueType::String, "regex_match", right)));
+        return Some(right.map(|right| condition_json(&left, ValueType::String, "regex_match", right)));
     }
     let is_constant = constant(right).is_some();
     let (right, right_type) = right_side(program, right)?;
@@ -76,7 +76,7 @@ fn write_test(program: &Program, test: &Predicate) -> Option<Written<Json>> {
     // A constant of another type makes the importer skip the condition.
     let operator = Operator::from_name(&format!("{}_{verb}", family.name()))?;
     let is_accepted = !is_constant || operator.literal_type() == right_type;
-    is_accepted.then(|| Ok(condition(&left, family, verb, right)))
+    is_accepted.then(|| Ok(condition_json(&left, family, verb, right)))
 }
 
 /// Returns the JSON condition for `[a] == []` or `[a, b] == []`, which are never true. The importer
@@ -88,22 +88,28 @@ fn write_never_true(program: &Program, left: &Expr, op: Op, right: &Expr) -> Opt
     if op != Op::Eq || !is_empty {
         return None;
     }
-    let sides: Vec<Side> = items.iter().map(|item| step(program, item)).collect::<Option<_>>()?;
+    let sides: Vec<Side> = items.iter().map(|item| step_output(program, item)).collect::<Option<_>>()?;
     // In the original, an operator of another type than its left value is never true. The importer
     // uses this form only for conditions that would otherwise be true for some values.
     let other = |ty: ValueType| if ty == ValueType::List { ValueType::String } else { ValueType::List };
     match sides.as_slice() {
-        [(left, ValueType::List)] => {
-            Some(condition(left, ValueType::Dict, "equal", literal(ValueType::Dict, json!("{1: 2}"))))
-        }
-        [(left, _)] => {
-            Some(condition(left, ValueType::List, "equal", literal(ValueType::List, json!("[(1, 2)]"))))
-        }
+        [(left, ValueType::List)] => Some(condition_json(
+            left,
+            ValueType::Dict,
+            "equal",
+            literal_side(ValueType::Dict, json!("{1: 2}")),
+        )),
+        [(left, _)] => Some(condition_json(
+            left,
+            ValueType::List,
+            "equal",
+            literal_side(ValueType::List, json!("[(1, 2)]")),
+        )),
         [(left, ty @ (ValueType::String | ValueType::List | ValueType::Dict)), (right, _)] => {
-            Some(condition(left, other(*ty), "length_equal", right.clone()))
+            Some(condition_json(left, other(*ty), "length_equal", right.clone()))
         }
         [(left, ty), (right, right_type)] if ty == right_type => {
-            Some(condition(left, ValueType::String, "equal", right.clone()))
+            Some(condition_json(left, ValueType::String, "equal", right.clone()))
         }
         _ => None,
     }
@@ -120,23 +126,23 @@ fn step_as_anchored_regex(program: &Program, expr: &Expr) -> Option<Json> {
     let is_form = constant(open) == Some(&json!("^(?:"))
         && constant(close) == Some(&json!(")"))
         && constant(separator) == Some(&json!(""));
-    let (side, ty) = step(program, inner)?;
+    let (side, ty) = step_output(program, inner)?;
     (is_form && ty == ValueType::String).then_some(side)
 }
 
 /// If `expr` is the output of a workflow step and is not a text, returns it as a side of a JSON
 /// condition; otherwise `None`. Such an output never matches as a regular expression.
 fn non_text_step(program: &Program, expr: &Expr) -> Option<Json> {
-    step(program, expr).filter(|(_, ty)| *ty != ValueType::String).map(|(side, _)| side)
+    step_output(program, expr).filter(|(_, ty)| *ty != ValueType::String).map(|(side, _)| side)
 }
 
 /// Returns the JSON condition that compares the length of the step output `inner` with `right`.
 /// `spelling` is the operator, such as `>=`. `None` if the JSON format has no such condition.
 fn write_length(program: &Program, inner: &Expr, spelling: &str, right: &Expr) -> Option<Json> {
-    let (left, family) = step(program, inner)?;
+    let (left, family) = step_output(program, inner)?;
     let right = match length_of(right) {
         Some(inner) => {
-            let (right, ty) = step(program, inner)?;
+            let (right, ty) = step_output(program, inner)?;
             matches!(ty, ValueType::String | ValueType::List).then_some(right)?
         }
         None => {
@@ -147,13 +153,13 @@ fn write_length(program: &Program, inner: &Expr, spelling: &str, right: &Expr) -
     if family == ValueType::Dict {
         // The importer writes `len(x) >= 0` for a dict that differs from a constant that no message
         // can contain.
-        let is_always = spelling == ">=" && right == literal(ValueType::Number, json!(0));
-        let never = literal(ValueType::Dict, json!("{1: 2}"));
-        return is_always.then(|| condition(&left, family, "not_equal", never));
+        let is_always = spelling == ">=" && right == literal_side(ValueType::Number, json!(0));
+        let never = literal_side(ValueType::Dict, json!("{1: 2}"));
+        return is_always.then(|| condition_json(&left, family, "not_equal", never));
     }
     let family = if family == ValueType::List { family } else { ValueType::String };
     let verb = find_verb(family, |verb| matches!(verb, Comparison::Length(op) if *op == spelling))?;
-    Some(condition(&left, family, verb, right))
+    Some(condition_json(&left, family, verb, right))
 }
 
 fn find_verb(family: ValueType, is_wanted: impl Fn(&Comparison) -> bool) -> Option<&'static str> {
@@ -161,11 +167,11 @@ fn find_verb(family: ValueType, is_wanted: impl Fn(&Comparison) -> bool) -> Opti
     row.map(|(name, ..)| *name)
 }
 
-fn condition(left: &Json, family: ValueType, verb: &str, right: Json) -> Json {
+fn condition_json(left: &Json, family: ValueType, verb: &str, right: Json) -> Json {
     json!({"left": left, "operate": format!("{}_{verb}", family.name()), "right": right})
 }
 
-fn literal(ty: ValueType, value: Json) -> Json {
+fn literal_side(ty: ValueType, value: Json) -> Json {
     // A text is written as a Python literal, so that it is not read as a value of another type.
     let value = match value {
         Json::String(text) if ty == ValueType::String => json!(python_string(&text)),
@@ -191,7 +197,7 @@ fn length_of(expr: &Expr) -> Option<&Expr> {
 }
 
 fn right_side(program: &Program, expr: &Expr) -> Option<Side> {
-    let Some(json) = constant(expr) else { return step(program, expr) };
+    let Some(json) = constant(expr) else { return step_output(program, expr) };
     let ty = match json {
         Json::Null => return None,
         Json::Bool(_) => ValueType::Bool,
@@ -200,12 +206,12 @@ fn right_side(program: &Program, expr: &Expr) -> Option<Side> {
         Json::Array(_) => ValueType::List,
         Json::Object(_) => ValueType::Dict,
     };
-    Some((literal(ty, json.clone()), ty))
+    Some((literal_side(ty, json.clone()), ty))
 }
 
 /// If `expr` is the typed output of a workflow step, such as `steps.parse.amount as number`,
 /// returns it as a side of a JSON condition. Otherwise `None`.
-fn step(program: &Program, expr: &Expr) -> Option<Side> {
+fn step_output(program: &Program, expr: &Expr) -> Option<Side> {
     let ExprKind::Read(inner, kinds) = &expr.kind else { return None };
     let ExprKind::Slot(slot) = &inner.kind else { return None };
     let [root, step, output @ ..] = message_path(program, *slot)? else { return None };

@@ -1,5 +1,5 @@
-//! Writes the conditions of message routes as JSON of the other system. It recognizes the forms in
-//! which the importer wrote conditions that rule syntax expresses differently.
+//! Writes the conditions of message routes as JSON of the other system. This module recognizes the
+//! forms in which the importer wrote conditions that rule syntax expresses differently.
 
 use super::{Written, constant, ignores_case, message_path, pattern, unknown_condition};
 use crate::derived::{LENGTH_STATEMENT, urgency_statements};

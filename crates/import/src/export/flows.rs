@@ -1,6 +1,6 @@
 //! Writes flows, and the tool that executes them, as JSON of the other system.
 
-use super::{ItemList, Written, constant, ignores_case, kept, key, pattern};
+use super::{ItemList, Written, constant, ignores_case, kept, key_step, pattern};
 use crate::executor::{EXECUTOR_NAME, parameters_schema, with_description};
 use crate::flows::{NO_FLOW_COMMENT, label_of};
 use crate::kept::SETTINGS_KEY;
@@ -19,11 +19,11 @@ use serde_json::{Map, Value as Json, json};
 
 pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json {
     let (program, sources) = (rules.program(), rules.sources());
-    let mut kept = kept::in_header(sources);
-    let mut flows = ItemList::new(vec![key("flows")], kept::take_list(&mut kept, "flows"));
+    let mut kept = kept::members_in_header(sources);
+    let mut flows = ItemList::new(vec![key_step("flows")], kept::take_list(&mut kept, "flows"));
     let (mut names, mut is_literal) = (NameAllocator::default(), None);
     for (index, flow) in program.flows.iter().enumerate() {
-        let kept = (kept::before(sources, flow.span), &mut names);
+        let kept = (kept::members_before(sources, flow.span), &mut names);
         let written = write_flow(program, (FlowId(index as u32), flow), &mut is_literal, kept);
         flows.push(ItemKind::Flow, &flow.name, written, report);
     }
@@ -31,9 +31,9 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
         report.note(message!("the patterns are compared literally: import them with `--literal`"));
     }
     let mut document = json!({ "flows": flows.finish() });
-    let mut tools = ItemList::new(vec![key("tools")], kept::take_list(&mut kept, "tools"));
+    let mut tools = ItemList::new(vec![key_step("tools")], kept::take_list(&mut kept, "tools"));
     if let Some(tool) = program.flow_tool.as_ref().filter(|tool| !is_placeholder(rules, tool)) {
-        let written = write_tool(tool, kept::before(sources, tool.span));
+        let written = write_tool(tool, kept::members_before(sources, tool.span));
         tools.push(ItemKind::Tool, &tool.name, written, report);
     }
     let tools = tools.finish();
@@ -48,19 +48,19 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
     document
 }
 
-/// True for the empty tool that an import of no flows writes, so that the rules select flows.
+/// True for the empty tool that an import writes for a document without flows.
 fn is_placeholder(rules: &Rules, tool: &FlowTool) -> bool {
     rules.program().flows.is_empty()
         && tool.description.is_empty()
         && tool.parameter.is_empty()
         && tool.endpoint.is_null()
-        && kept::before(rules.sources(), tool.span).is_empty()
+        && kept::members_before(rules.sources(), tool.span).is_empty()
         && kept::comments_before(rules.sources(), tool.span).contains(&&*format!("# {NO_FLOW_COMMENT}"))
 }
 
 /// Writes a flow as JSON. `is_literal` says whether the patterns in the document are compared
-/// literally. It is `None` until the first pattern is written.
-/// `kept` is what an import kept of the flow, and the names of the flows before this flow.
+/// literally. It is `None` until the first pattern is written. The last parameter has the members
+/// of the flow that an import kept, and the names of the flows before this flow.
 fn write_flow(
     program: &Program,
     (id, flow): (FlowId, &Flow),
@@ -103,8 +103,8 @@ fn write_flow(
     Ok(json)
 }
 
-/// Writes the settings that decide which intent flow a message starts, and that word its prompt.
-/// Only the settings that differ from the default are written.
+/// Writes the settings for intent flows: the thresholds that decide which flow a message starts,
+/// and the text of the prompt. Only the settings that differ from the default are written.
 fn write_settings(program: &Program) -> Map<String, Json> {
     let (analysis, default) = (&program.analysis, Analysis::default());
     let mut settings = Map::new();
@@ -169,7 +169,8 @@ fn compares(test: &Predicate, pattern: &str, literal: bool) -> bool {
     ignores_case(&test.mode) == Some(!literal) && is_searched && (!is_exact || is_trimmed != literal)
 }
 
-/// Writes the tool that executes flows. `kept` is what an import kept of the tool.
+/// Writes the tool that executes flows. `kept` contains the members of the tool that an import kept
+/// in a comment.
 fn write_tool(tool: &FlowTool, mut kept: Map<String, Json>) -> Written<Json> {
     if &*tool.name != EXECUTOR_NAME {
         return Err(message!("the tool that executes flows must be called `{EXECUTOR_NAME}`"));

@@ -1,7 +1,7 @@
 //! Writes message routes of the rules as JSON of the other system.
 
 use super::condition::ConditionWriter;
-use super::{ItemList, Written, document_name, kept, key};
+use super::{ItemList, Written, document_name, kept, key_step};
 use crate::condition::ConditionFacts;
 use crate::located::JsonNode;
 use crate::report::{ItemKind, ReportBuilder};
@@ -18,8 +18,8 @@ const REQUIRES_KEY: &str = "requires_permission";
 pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json {
     let program = rules.program();
     let conditions = ConditionWriter::new(rules);
-    let mut kept = kept::in_header(rules.sources());
-    let mut routes = ItemList::new(vec![key("routes")], kept::take_list(&mut kept, "routes"));
+    let mut kept = kept::members_in_header(rules.sources());
+    let mut routes = ItemList::new(vec![key_step("routes")], kept::take_list(&mut kept, "routes"));
     let mut names = NameAllocator::reserving(&["default", "none"]);
     let mut document = Map::new();
     let sources = rules.sources();
@@ -36,7 +36,7 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
         for rule in rules {
             let written = match (is_main, rule.disabled) {
                 (true, false) => {
-                    let kept = kept::before(sources, rule.span);
+                    let kept = kept::members_before(sources, rule.span);
                     write_route(rules_of_file, &conditions, rule, (kept, &mut names))
                 }
                 (true, true) => {
@@ -83,7 +83,7 @@ fn write_route(
     rule: &Rule,
     (mut kept, names): (Map<String, Json>, &mut NameAllocator),
 ) -> Written<Json> {
-    let condition = match kept.remove("condition").filter(|kept| is_condition(kept, rules, rule)) {
+    let condition = match kept.remove("condition").filter(|kept| is_unchanged_condition(kept, rules, rule)) {
         Some(kept) => kept,
         None => conditions.write(&rule.condition)?,
     };
@@ -107,9 +107,9 @@ fn write_route(
     Ok(json)
 }
 
-/// True if a condition of the document is the condition of the rule: the author has not changed the
-/// rule since an import wrote it.
-fn is_condition(kept: &Json, rules: &Rules, rule: &Rule) -> bool {
+/// True if `kept`, a JSON condition that an import kept, is still the condition of `rule`: the
+/// author has not changed the rule since the import.
+fn is_unchanged_condition(kept: &Json, rules: &Rules, rule: &Rule) -> bool {
     let mut facts = ConditionFacts::default();
     let Ok(formula) = facts.read_formula(&JsonNode::root(kept)) else { return false };
     let rule_text = rules.sources().slice(rule.condition.span);
@@ -117,8 +117,9 @@ fn is_condition(kept: &Json, rules: &Rules, rule: &Rule) -> bool {
     kept::has_same_tokens(&facts.write_route_condition(&formula), rule_text)
 }
 
-/// Returns the description for the documentation `docs` of a rule. The description `kept` by an
-/// import is returned if `docs` still has its words. `None` without documentation.
+/// Returns the JSON description of a rule with the documentation `docs`. `kept` is the description
+/// that an import kept in a comment. It is returned if `docs` is still its text in the rules, or if
+/// it is not a text and `docs` is empty. Otherwise returns `docs`; `None` if `docs` is empty.
 pub(super) fn description(kept: Option<Json>, docs: &str) -> Option<Json> {
     match kept {
         Some(Json::String(text)) if doc_text(&text) == docs => Some(text.into()),

@@ -1,7 +1,7 @@
 //! Translates character classes such as `[a-z_]`. Their syntax differs the most between Python and
 //! the `regex` crate.
 
-use super::{LastItem, RegexTranslator, TranslateResult, err};
+use super::{LastItem, RegexTranslator, TranslateResult, invalid};
 use rulec::Message;
 use rulec_base::message;
 
@@ -15,7 +15,7 @@ impl RegexTranslator<'_> {
         }
         let mut is_first = true;
         loop {
-            let Some(c) = self.chars.next() else { return err(UNCLOSED_CLASS) };
+            let Some(c) = self.chars.next() else { return invalid(UNCLOSED_CLASS) };
             if c == ']' && !is_first {
                 self.out.push(']');
                 return Ok(LastItem::Item);
@@ -27,7 +27,7 @@ impl RegexTranslator<'_> {
                 continue;
             }
             match self.chars.next() {
-                None => return err(UNCLOSED_CLASS),
+                None => return invalid(UNCLOSED_CLASS),
                 Some(']') => {
                     self.write_member(&low);
                     self.out.push_str(r"\-]");
@@ -39,7 +39,7 @@ impl RegexTranslator<'_> {
                         self.out.push('-');
                         self.write_member(&ClassMember::Char(high));
                     }
-                    _ => return err(message!("a character class has an invalid range")),
+                    _ => return invalid(message!("a character class has an invalid range")),
                 },
             }
         }
@@ -49,7 +49,7 @@ impl RegexTranslator<'_> {
         if c != '\\' {
             return Ok(ClassMember::Char(c));
         }
-        let Some(c) = self.chars.next() else { return err(message!("it ends with a `\\`")) };
+        let Some(c) = self.chars.next() else { return invalid(message!("it ends with a `\\`")) };
         match self.translate_category(c) {
             Some(category) => Ok(ClassMember::Category(category)),
             None => Ok(ClassMember::Char(self.read_escaped(c, true)?)),
