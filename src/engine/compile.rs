@@ -9,6 +9,7 @@ use rulec_base::diag::{Argument, Code, Diagnostic, Message, join_lines};
 use rulec_base::message;
 use rulec_base::parallel::Threads;
 use rulec_base::source::SourceMap;
+use rulec_base::span::Span;
 use rulec_base::text;
 use rulec_eval::host::Host;
 use rulec_eval::trace::Source;
@@ -296,7 +297,17 @@ pub(super) fn compile_rule_set(
     let statements = program.rules.len();
     let hosts = link(&program, diagnostics);
     let (normal, warnings) = normal::build_normal_form(&program);
-    diagnostics.extend(warnings);
+    // A name in quotes is the reason why a condition is constant. The fix removes the quotes.
+    let is_name = |found: &Diagnostic| {
+        found.code == Code::ConstantKey && found.fixes.iter().any(|fix| Some(fix.span) == found.span())
+    };
+    let constants: Vec<Span> =
+        diagnostics.iter().filter(|found| is_name(found)).filter_map(Diagnostic::span).collect();
+    let is_explained = |warning: &Diagnostic| {
+        matches!(warning.code, Code::NeverMatches | Code::AlwaysMatches)
+            && warning.span().is_some_and(|span| constants.iter().any(|inner| span.contains(*inner)))
+    };
+    diagnostics.extend(warnings.into_iter().filter(|warning| !is_explained(warning)));
     let bytecode = match bytecode::lower(&program, &normal) {
         Ok(code) => match bytecode::verify(code.chunk()) {
             Ok(()) => Some(code),

@@ -24,6 +24,7 @@ mod worst_cases;
 
 mod analysis;
 mod analysis_arguments;
+mod analysis_elements;
 mod analysis_programs;
 mod analysis_steps;
 mod artifact;

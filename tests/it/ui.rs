@@ -316,6 +316,12 @@ fn wording_of_habits() {
         "newcomers_versions",
         "newcomers_allow",
         "newcomers_braces",
+        "newcomers_networks",
+        "newcomers_captures",
+        "newcomers_cases",
+        "newcomers_members",
+        "newcomers_groups",
+        "newcomers_flow_ids",
     ] {
         let text =
             std::fs::read_to_string(ui_folder().join(format!("{name}.rules"))).expect("the file can be read");

@@ -22,7 +22,7 @@ use rulec_lang::operators::Op;
 use rulec_lang::ty::{Enumeration, KindSet};
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{Cond, Expr, ExprKind, Part as HirPart, Program, Slot, SlotId};
-use rulec_sema::normal::{CondId, ExprId, NExpr, NFold, Normal, Part, PredId};
+use rulec_sema::normal::{CondId, ExprId, NCond, NExpr, NFold, Normal, Part, PredId};
 use serde_json::{Map, Value as Json};
 use smallvec::SmallVec;
 use std::cell::Cell;
@@ -73,6 +73,8 @@ pub(super) struct Atom {
     /// The id of the atom's predicate among the simplified conditions of the program ([`Normal`]);
     /// `None` for a quantifier.
     pub pred: Option<PredId>,
+    /// The quantifier among the simplified conditions; `None` for a predicate.
+    pub each: Option<CondId>,
     /// The predicate, prepared for tests of many values of its left operand. `None` if the atom has
     /// no term (an operand compared with a constant), or if the term is not the left operand.
     prepared: Option<PreparedTest>,
@@ -221,13 +223,14 @@ impl AtomTable {
                 ((term, NormalToHir { normal, replacement }.lift_cond(id)), shape)
             })
             .unzip();
-        let atom = self.push_atom(Atom { term, shape, ..self.new_atom(cond, reads) });
+        let atom = self.push_atom(Atom { term, shape, each: Some(id), ..self.new_atom(cond, reads) });
         self.by_cond.insert(id, atom);
         atom
     }
 
     fn new_atom(&self, cond: Cond, reads: SlotReads) -> Atom {
         let reads_beyond_message = reads.reads_beyond_message
+            || !reads.levels.is_empty()
             || reads.slots.iter().any(|slot| self.slot_program.slots[slot.index()].root.is_some());
         Atom {
             steps: steps_of_part(HirPart::Cond(&cond)),
@@ -241,6 +244,7 @@ impl AtomTable {
             reads_beyond_message,
             missing_slot: None,
             pred: None,
+            each: None,
         }
     }
 
@@ -456,6 +460,8 @@ fn result_range(expr: &NExpr) -> ResultRange {
 struct SlotReads {
     slots: SmallVec<[SlotId; 2]>,
     reads_beyond_message: bool,
+    /// The levels of the quantifiers around the node whose elements it reads.
+    levels: SmallVec<[u32; 2]>,
 }
 
 impl SlotReads {
@@ -465,9 +471,24 @@ impl SlotReads {
             match normal.expr(ExprId(id)) {
                 NExpr::Slot(slot) if !self.slots.contains(slot) => self.slots.push(*slot),
                 NExpr::Extern(..) | NExpr::History(_) => self.reads_beyond_message = true,
+                NExpr::Var(level) => self.levels.push(*level),
                 _ => {}
             }
         }
         normal.for_each_child(part, &mut |part| self.add_reads_of(normal, part));
+        let own_level = match part {
+            Part::Cond(id) => match normal.cond(CondId(id)) {
+                NCond::Each { level, .. } => Some(*level),
+                _ => None,
+            },
+            Part::Expr(id) => match normal.expr(ExprId(id)) {
+                NExpr::Fold { level, .. } | NExpr::Quantifier { level, .. } => Some(*level),
+                _ => None,
+            },
+            Part::Pred(_) => None,
+        };
+        if let Some(own_level) = own_level {
+            self.levels.retain(|level| *level != own_level);
+        }
     }
 }

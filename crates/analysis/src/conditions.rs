@@ -1,6 +1,7 @@
 //! Finds conditions that are never or always true, and redundant parts of conditions. A part is
 //! redundant if the rule matches the same messages without it.
 
+use super::anchors::misplaced_anchor;
 use super::goal::SolverAnswer;
 use super::report::AnalysisReport;
 use super::solver::Solver;
@@ -94,6 +95,20 @@ pub(super) fn report_never_true(
     cond: &Cond,
     name: Option<&str>,
 ) {
+    let parts = contradicting_parts(solver, cond);
+    match parts.as_slice() {
+        [one] if matches!(one.kind, CondKind::And(_)) && !std::ptr::eq(*one, cond) => {
+            report_never_true(solver, report, one, name)
+        }
+        [one] => report.add_finding(never_true_alone(report, one, name), None),
+        [_, _, ..] => report.add_finding(contradiction(report, &parts), None),
+        [] => {}
+    }
+}
+
+/// Returns a minimal set of the operands of an `and` that are never true together. Precondition:
+/// the condition is never true.
+pub(super) fn contradicting_parts<'c>(solver: &mut Solver<'_>, cond: &'c Cond) -> Vec<&'c Cond> {
     let mut parts = conjuncts_of(cond);
     let mut is_contradictory = |parts: &[&Cond]| {
         let goals: Vec<_> = parts.iter().map(|part| (solver.builder.build_cond(part, true), true)).collect();
@@ -107,37 +122,26 @@ pub(super) fn report_never_true(
             index += 1;
         }
     }
-    match parts.as_slice() {
-        [one] if matches!(one.kind, CondKind::And(_)) && !std::ptr::eq(*one, cond) => {
-            report_never_true(solver, report, one, name)
+    parts
+}
+
+/// Builds the diagnostic for at least two parts of a condition that never hold together.
+pub(super) fn contradiction(report: &AnalysisReport<'_>, parts: &[&Cond]) -> Diagnostic {
+    let quoted: Vec<String> = parts.iter().map(|part| report.quote_part(part)).collect();
+    let message = match quoted.split_last() {
+        Some((last, others)) if quoted.len() <= 4 => {
+            message!("`{}` and `{last}` never hold together", others.join("`, `"))
         }
-        [one] => report.add_finding(never_true_alone(report, one, name), None),
-        [first, second, ..] => {
-            let quoted: Vec<String> = parts.iter().map(|part| report.quote_part(part)).collect();
-            let message = match quoted.split_last() {
-                Some((last, others)) if quoted.len() <= 4 => {
-                    message!("`{}` and `{last}` never hold together", others.join("`, `"))
-                }
-                _ => message!("these {} parts never hold together", quoted.len()),
-            };
-            let mut diagnostic =
-                Diagnostic::new(Code::Contradiction, first.span, message).here(message!("this part"));
-            for part in parts.iter().skip(1) {
-                diagnostic = diagnostic.label(
-                    part.span,
-                    if std::ptr::eq(*part, *second) {
-                        message!("contradicts this part")
-                    } else {
-                        message!("and this part")
-                    },
-                );
-            }
-            let help =
-                message!("no message can satisfy all of them: correct one of them, or join them with `or`");
-            report.add_finding(diagnostic.help(help), None);
-        }
-        [] => {}
+        _ => message!("these {} parts never hold together", quoted.len()),
+    };
+    let mut diagnostic =
+        Diagnostic::new(Code::Contradiction, parts[0].span, message).here(message!("this part"));
+    for (index, part) in parts.iter().enumerate().skip(1) {
+        let label = if index == 1 { message!("contradicts this part") } else { message!("and this part") };
+        diagnostic = diagnostic.label(part.span, label);
     }
+    let help = message!("no message can satisfy all of them: correct one of them, or join them with `or`");
+    diagnostic.help(help)
 }
 
 /// Builds the diagnostic for a condition that is never true and that has no contradicting operands
@@ -156,14 +160,19 @@ fn never_true_alone(report: &AnalysisReport<'_>, cond: &Cond, name: Option<&str>
             };
         }
     }
+    let anchors = match &cond.kind {
+        CondKind::Predicate(test) => misplaced_anchor(test),
+        _ => None,
+    };
     let message = match name {
         Some(name) if matches!(cond.kind, CondKind::And(_) | CondKind::Or(_)) => {
             message!("the condition of `{name}` can never hold")
         }
         _ => message!("`{}` can never hold", report.quote_part(cond)),
     };
-    Diagnostic::new(Code::NeverMatches, cond.span, message)
-        .help(message!("correct this condition, or remove the parts that depend on it"))
+    let diagnostic = Diagnostic::new(Code::NeverMatches, cond.span, message);
+    diagnostic
+        .help(anchors.unwrap_or(message!("correct this condition, or remove the parts that depend on it")))
 }
 
 fn empty_range_error(report: &AnalysisReport<'_>, test: &Predicate, test_span: Span) -> Option<Diagnostic> {

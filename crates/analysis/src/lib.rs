@@ -9,6 +9,7 @@
 
 #![forbid(unsafe_code)]
 
+mod anchors;
 mod answers;
 mod arguments;
 mod atoms;
@@ -18,6 +19,7 @@ mod conditions;
 pub mod cost;
 mod decisions;
 pub mod diff;
+mod element_conflicts;
 mod elements;
 mod forced;
 mod goal;
@@ -38,6 +40,7 @@ mod promise;
 mod quantifier_shape;
 mod refuting;
 mod report;
+mod requirements;
 mod routes;
 mod sat;
 mod sequence;
@@ -153,6 +156,7 @@ pub fn analyse(subject: &AnalysisSubject<'_>) -> Analysis {
         routes::analyse_table(&mut solver, &mut report, subject, TableId(table_index as u32), &facts);
     }
     report.report_unanalysed();
+    requirements::report_contradictions(&mut solver, &mut report);
     past::report_conditions_on_the_past(&mut report);
     unused::report_unused_definitions(&mut report);
     solver.budget().begin_share();
@@ -182,6 +186,8 @@ fn is_already_reported(diagnostic: &Diagnostic, warnings: &[&Diagnostic]) -> boo
         Code::NullInList,
         Code::OtherFamily,
         Code::BlankAround,
+        Code::ConstantKey,
+        Code::NotInAddress,
     ];
     let no_effect_codes = [Code::NeverMatches, Code::AlwaysMatches, Code::PartDecidesNothing];
     // A text with a blank can only be the reason why a comparison never holds.
@@ -203,6 +209,7 @@ fn is_already_reported(diagnostic: &Diagnostic, warnings: &[&Diagnostic]) -> boo
                 && span.end <= finding_span.end;
             (warning.code == diagnostic.code && span == finding_span)
                 || (is_inside && no_effect_codes.contains(&diagnostic.code) && is_cause(warning.code))
+                || (is_inside && diagnostic.code == Code::OutOfRange && warning.code == Code::ConstantKey)
         })
     })
 }

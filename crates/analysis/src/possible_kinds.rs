@@ -8,6 +8,20 @@ use rulec_lang::ty::{KindSet, Ty};
 use rulec_sema::hir::Slot;
 use rulec_sema::normal::{ExprId, NExpr, NFold, Normal};
 
+/// The kinds of values in JSON. A part of the message that is read without a type is one of them.
+const JSON_KINDS: KindSet = KindSet::ALL.without(KindSet::DATETIME);
+
+/// True for a field of the message, or a part of one. Its elements are JSON values.
+pub(super) fn is_part_of_message(normal: &Normal, expr: ExprId) -> bool {
+    match normal.expr(expr) {
+        NExpr::Slot(_) | NExpr::History(_) | NExpr::Var(_) | NExpr::Field(..) => true,
+        NExpr::Read(inner, _) | NExpr::Index(inner, _) | NExpr::Window(_, inner, _) => {
+            is_part_of_message(normal, *inner)
+        }
+        _ => false,
+    }
+}
+
 /// Finds the kinds of value that expressions may have. Expressions share their parts, so the kinds
 /// of each part are computed once.
 pub(super) struct PossibleKinds<'p> {
@@ -57,7 +71,10 @@ impl<'p> PossibleKinds<'p> {
                 let args: Vec<Ty> = args.iter().map(|arg| Ty::from_kinds(self.of(normal, *arg))).collect();
                 function.info().result_ty(&args).kinds
             }
-            NExpr::Field(..) | NExpr::Index(..) | NExpr::Var(_) | NExpr::Fold { .. } => KindSet::EVERY_KIND,
+            // The solver reads the elements of lists of the message only.
+            NExpr::Field(..) | NExpr::Var(_) => JSON_KINDS,
+            NExpr::Index(base, _) if is_part_of_message(normal, *base) => JSON_KINDS,
+            NExpr::Index(..) | NExpr::Fold { .. } => KindSet::EVERY_KIND,
         };
         self.known.insert(expr, kinds);
         kinds

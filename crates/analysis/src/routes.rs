@@ -29,13 +29,15 @@ pub(super) fn analyse_table(
         order.iter().enumerate().map(|(position, id)| (*id, position)).collect();
     let mut hidden = HashSet::new();
     for id in order {
-        let Some(route_facts) =
-            facts.get(id).filter(|route_facts| !route_facts.never_true && route_facts.witness.is_some())
-        else {
+        let Some(route_facts) = facts.get(id).filter(|route_facts| !route_facts.never_true) else {
             continue;
         };
         solver.budget().begin_share();
-        if let Some(hiding) = hiding_routes(solver, subject, table, (*id, route_facts), (&positions, facts)) {
+        let hiding = match route_facts.witness {
+            Some(_) => hiding_routes(solver, subject, table, (*id, route_facts), (&positions, facts)),
+            None => hiding_without_message(solver, subject, table, (*id, route_facts), facts),
+        };
+        if let Some(hiding) = hiding {
             hidden.insert(*id);
             report_hidden(report, *id, &hiding, facts);
         }
@@ -48,6 +50,9 @@ pub(super) fn analyse_table(
     }
 }
 
+/// Maximum number of earlier routes that are compared at once with a route for which no message is
+/// known.
+const MAX_EARLIER_ROUTES: usize = 24;
 /// Maximum number of `goto` routes to a table. A table with more of them is not searched for routes
 /// that the conditions of the `goto`s exclude.
 const MAX_GOTOS: usize = 4;
@@ -130,27 +135,76 @@ fn hiding_routes(
             return None;
         }
         hiding.push(winner);
-        let goals = |hiding: &[RuleId]| -> Option<Vec<SolverGoal>> {
-            let exclusions = hiding.iter().map(|other| Some((facts.get(other)?.true_cond, false)));
-            std::iter::once(Some((route_facts.true_cond, true))).chain(exclusions).collect()
-        };
-        match solver.solve(&goals(&hiding)?) {
+        match solver.solve(&hiding_goals((route_facts, facts), &hiding)?) {
             SolverAnswer::Yes(next) => message = next,
             SolverAnswer::Unknown => return None,
-            SolverAnswer::Never(core) => {
-                hiding = core.iter().filter_map(|index| hiding.get(index.checked_sub(1)?).copied()).collect();
-                let mut index = 0;
-                while hiding.len() > 1 && index < hiding.len() {
-                    let removed_route = hiding.remove(index);
-                    if !solver.solve(&goals(&hiding)?).is_unsatisfiable() {
-                        hiding.insert(index, removed_route);
-                        index += 1;
-                    }
-                }
-                return Some(hiding).filter(|hiding| !hiding.is_empty());
-            }
+            SolverAnswer::Never(core) => return minimal_hiding(solver, (route_facts, facts), &core, &hiding),
         }
     }
+}
+
+/// Returns the earlier routes that together hold whenever the route `id` holds. No message is known
+/// for which the condition of this route is true, because it reads more than the message, such as
+/// an intent. `None` if the solver finds no proof.
+fn hiding_without_message(
+    solver: &mut Solver<'_>,
+    subject: &AnalysisSubject<'_>,
+    table: TableId,
+    (id, route_facts): (RuleId, &ConditionFacts),
+    facts: &HashMap<RuleId, ConditionFacts>,
+) -> Option<Vec<RuleId>> {
+    let program = subject.program;
+    let order = &program.tables[table.index()].order;
+    // In a choice, the last branch that holds is chosen.
+    if program.tables[table.index()].kind != TableKind::Routes || program.rules[id.index()].disabled {
+        return None;
+    }
+    let may_hide = |other: &&RuleId| {
+        let rule = &program.rules[other.index()];
+        !rule.disabled
+            && surely_chooses(program, &rule.outcome)
+            && facts.get(*other).is_some_and(|facts| !facts.never_true)
+    };
+    let earlier = order.iter().take_while(|other| **other != id).filter(may_hide);
+    let earlier: Vec<RuleId> = earlier.copied().take(MAX_EARLIER_ROUTES).collect();
+    if earlier.is_empty() {
+        return None;
+    }
+    match solver.solve(&hiding_goals((route_facts, facts), &earlier)?) {
+        SolverAnswer::Never(core) => minimal_hiding(solver, (route_facts, facts), &core, &earlier),
+        _ => None,
+    }
+}
+
+/// Returns the goals that a message satisfies if the route matches it and none of the `hiding`
+/// routes does.
+fn hiding_goals(
+    (route_facts, facts): (&ConditionFacts, &HashMap<RuleId, ConditionFacts>),
+    hiding: &[RuleId],
+) -> Option<Vec<SolverGoal>> {
+    let exclusions = hiding.iter().map(|other| Some((facts.get(other)?.true_cond, false)));
+    std::iter::once(Some((route_facts.true_cond, true))).chain(exclusions).collect()
+}
+
+/// Reduces routes that together hide a route to a minimal set. `core` has the indexes of the goals
+/// that contradict each other; the first goal belongs to the hidden route.
+fn minimal_hiding(
+    solver: &mut Solver<'_>,
+    facts: (&ConditionFacts, &HashMap<RuleId, ConditionFacts>),
+    core: &[usize],
+    hiding: &[RuleId],
+) -> Option<Vec<RuleId>> {
+    let mut hiding: Vec<RuleId> =
+        core.iter().filter_map(|index| hiding.get(index.checked_sub(1)?).copied()).collect();
+    let mut index = 0;
+    while hiding.len() > 1 && index < hiding.len() {
+        let removed_route = hiding.remove(index);
+        if !solver.solve(&hiding_goals(facts, &hiding)?).is_unsatisfiable() {
+            hiding.insert(index, removed_route);
+            index += 1;
+        }
+    }
+    Some(hiding).filter(|hiding| !hiding.is_empty())
 }
 
 fn report_hidden(

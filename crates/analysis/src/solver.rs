@@ -30,6 +30,9 @@ pub(super) struct Solver<'p> {
     /// Sets of literals (required truth values of predicates) that no message satisfies together.
     /// The key is the atom (predicate) of the first literal.
     lemmas: HashMap<usize, Vec<Vec<AtomLiteral>>>,
+    /// For goals about one element of a list, the indexes of goals that contradict each other.
+    /// `None` if no contradiction was proven.
+    pub(super) element_contradictions: HashMap<Vec<SolverGoal>, Option<Vec<usize>>>,
 }
 
 impl<'p> Solver<'p> {
@@ -38,6 +41,7 @@ impl<'p> Solver<'p> {
             builder: NormalBuilder::new(program),
             theory: MessageTheory::new(program),
             lemmas: HashMap::new(),
+            element_contradictions: HashMap::new(),
         }
     }
 
@@ -113,7 +117,15 @@ impl<'p> Solver<'p> {
             }
             match proposed {
                 Ok(message) => return (SolverAnswer::Yes(message), Vec::new()),
-                Err(LiteralConflict { literals, proven }) => {
+                Err(LiteralConflict { literals: unsolved, proven }) => {
+                    let conflict = if proven { None } else { self.find_element_conflict(&literals) };
+                    if budget.is_exhausted() {
+                        return unknown;
+                    }
+                    let (literals, proven) = match conflict {
+                        Some(conflict) => (conflict, true),
+                        None => (unsolved, proven),
+                    };
                     query.exclude_literals(&literals, proven);
                     if proven && literals.len() > 1 {
                         self.lemmas.entry(literals[0].atom).or_default().push(literals);

@@ -83,6 +83,14 @@ fn report_unused_fields_and_imports(report: &mut AnalysisReport<'_>) {
     for declaration in &report.program.idle {
         match declaration {
             UnusedDeclaration::Field(name, span) => fields.push((name, *span)),
+            UnusedDeclaration::RoutesOfImport(path, span, route) => {
+                let message = message!("the routes of `{path}`, such as `{route}`, are not imported");
+                let help = message!(
+                    "an import takes lists, definitions, handlers, types and tables: write the routes here, or in \
+                    the imported file as `table NAME {{ … }}` and here `-> goto NAME`"
+                );
+                report.add_finding(Diagnostic::new(Code::UnusedImport, *span, message).help(help), None);
+            }
             UnusedDeclaration::Import(path, span) => {
                 let message = message!("the import `{path}` is not used");
                 let help = message!("remove the import, or use a name that it defines");

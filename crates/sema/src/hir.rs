@@ -149,6 +149,9 @@ pub enum UnusedDeclaration {
     Field(Arc<str>, Span),
     /// The path and the span of an import. No rule uses a definition of the imported files.
     Import(Arc<str>, Span),
+    /// The path and the span of an import, and the name of a route of the imported file. The rules
+    /// use nothing of this file, and routes are not imported.
+    RoutesOfImport(Arc<str>, Span, Arc<str>),
 }
 
 /// A field that the program reads, with the kinds to which its value is converted. The field

@@ -213,7 +213,7 @@ define_codes! {
     OrderOfEnumeration = "W0118", "an order of enumeration values";
     SlashesInRegex = "W0119", "a regular expression between slashes";
     ElementOfOtherType = "W0120", "an element of a list that never equals the value";
-    ConstantKey = "W0121", "a function takes a constant where a value of the message belongs";
+    ConstantKey = "W0121", "a constant where a value of the message belongs";
     UnknownAnswer = "W0122", "an answer that its choice does not have";
     DefaultRefused = "W0123", "a default that the rules of its field refuse";
     UnitOfName = "W0124", "a number in another unit than the name of the field says";

@@ -4,11 +4,15 @@
 use super::pattern::regex_too_large;
 use super::{Checked, Checker};
 use crate::hir::{Const, Expr, ExprKind};
+use regex_syntax::hir::{Hir, HirKind};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_base::text;
+use rulec_lang::builtins::Function;
+use rulec_lang::operators::{Op, TestMode};
 use rulec_lang::value::Value;
+use rulec_syntax::write::quote_string;
 use std::sync::Arc;
 
 /// The inline flag that makes a regular expression ignore case.
@@ -30,6 +34,50 @@ pub(super) fn always_captures(pattern: &str, group: Option<Value<'_>>) -> bool {
         None => groups.first().is_none_or(|group| group.always_matches),
         Some(Value::Int(0)) => true,
         Some(wanted) => groups.iter().any(|group| group.always_matches && is_group(group, wanted)),
+    }
+}
+
+/// Returns the regular expression and the group of a call of `capture`. `None` for other values.
+fn capture_arguments(value: &Expr) -> Option<(&str, Option<Value<'_>>)> {
+    match &value.kind {
+        ExprKind::Read(inner, _) => capture_arguments(inner),
+        ExprKind::Call(Function::Capture, args) => {
+            let [_, pattern, group @ ..] = args.as_slice() else { return None };
+            let group = group.first().map(|group| group.as_const().map(Const::value));
+            Some((pattern.as_const()?.value().as_str()?, group.unwrap_or_default()))
+        }
+        _ => None,
+    }
+}
+
+/// True unless it is proven that the group never captures this text. `mode` says how the texts are
+/// compared.
+fn may_capture(pattern: &str, group: Option<Value<'_>>, text: &str, mode: TestMode) -> bool {
+    let Ok(hir) = text::parse_cached(pattern, false) else { return true };
+    let wanted = match group {
+        None => text::capture_groups(&hir).first().map_or(0, |group| group.number),
+        Some(wanted) => match text::capture_groups(&hir).iter().find(|group| is_group(group, wanted)) {
+            Some(group) => group.number,
+            None => 0,
+        },
+    };
+    let Some(part) = part_of_group(&hir, wanted) else { return true };
+    let properties = part.properties();
+    if text.is_empty() {
+        return properties.minimum_len().is_none_or(|least| least == 0);
+    }
+    if mode != TestMode::default() || !properties.look_set().is_empty() {
+        return true;
+    }
+    text::compile_regex(&format!("^(?:{part})$"), false).map_or(true, |regex| regex.is_match(text))
+}
+
+/// Returns the part of a regular expression that a group contains. The group 0 is the whole.
+fn part_of_group(hir: &Hir, wanted: u32) -> Option<&Hir> {
+    match hir.kind() {
+        _ if wanted == 0 => Some(hir),
+        HirKind::Capture(capture) if capture.index == wanted => Some(&capture.sub),
+        kind => kind.subs().iter().find_map(|part| part_of_group(part, wanted)),
     }
 }
 
@@ -66,6 +114,50 @@ impl Checker<'_> {
         }
         pattern.kind = ExprKind::Const(Const::Json(Arc::new(effective.into())));
         Ok(())
+    }
+
+    /// Warns about a comparison of `capture(…)` with a constant text that its group never captures,
+    /// such as an empty text for a group of digits.
+    pub(super) fn warn_text_never_captured(
+        &mut self,
+        (op, mode): (Op, TestMode),
+        left: &Expr,
+        right: &Expr,
+        span: Span,
+    ) {
+        let (call, constant) = match (left.as_const(), right.as_const()) {
+            (None, Some(constant)) => (left, constant.value()),
+            (Some(constant), None) if op != Op::In => (right, constant.value()),
+            _ => return,
+        };
+        if !matches!(op, Op::Eq | Op::Ne | Op::In) {
+            return;
+        }
+        let elements = constant.elements().into_iter().flatten().filter_map(Value::as_str);
+        let texts: Vec<&str> = constant.as_str().into_iter().chain(elements).collect();
+        let Some((pattern, group)) = capture_arguments(call) else { return };
+        let Some(shown) = texts.first().copied().filter(|_| {
+            let can_capture = |text: &&str| may_capture(pattern, group, text, mode);
+            !texts.iter().any(can_capture)
+        }) else {
+            return;
+        };
+        let written = self.loaded.sources.slice(call.span);
+        let is_empty = shown.is_empty() && texts.len() == 1;
+        let message = match is_empty {
+            true => message!("`{written}` is never an empty text: a group without a match is missing"),
+            false => message!("`{written}` is never {}: its group matches other texts", quote_string(shown)),
+        };
+        let code = if op == Op::Ne { Code::HoldsForEveryValue } else { Code::OutOfRange };
+        let test = if op == Op::Ne { "is present" } else { "is missing" };
+        let diagnostic = Diagnostic::new(code, span, message);
+        self.diagnostics.push(match is_empty {
+            true => {
+                let replacement = format!("{written} {test}");
+                diagnostic.help(message!("write `{replacement}`")).likely_fix(span, replacement)
+            }
+            false => diagnostic.help(message!("compare with a text that the group can match")),
+        });
     }
 
     fn check_group(&mut self, groups: &[text::Group<'_>], group: &Expr) -> Checked<()> {

@@ -69,6 +69,7 @@ impl<'a> Checker<'a> {
             ast::ExprKind::Binary(binary) => self.check_binary(binary, span),
             ast::ExprKind::Presence { operand, op } => {
                 let left = self.check_value(operand)?;
+                self.warn_presence_of_text(&left, span);
                 Ok(Term::Cond(Predicate::without_modifiers(op.node, left, Operand::Nothing).into_cond(span)))
             }
             ast::ExprKind::As(operand, ty) => self.check_typed_read(operand, ty, span).map(Term::Expr),
@@ -147,6 +148,11 @@ impl<'a> Checker<'a> {
             Term::Expr(value) => value,
         };
         let span = value.span;
+        if value.ty.kinds.overlaps(KindSet::BOOL)
+            && let Some(error) = self.case_of_condition_error(&value)
+        {
+            return self.report(error);
+        }
         if let Some(Json::Bool(value_is_true)) = constant_json_of(&value) {
             return Ok(Cond { kind: CondKind::Const(*value_is_true), span });
         }

@@ -15,7 +15,7 @@ use crate::hir::{
 };
 use crate::resolve::duplicate_error;
 use patterns::{KeywordPattern, PatternMode};
-use rulec_base::diag::{Code, Diagnostic, Message, nearest};
+use rulec_base::diag::{Code, Diagnostic, Message, is_typing_error, nearest};
 use rulec_base::message;
 use rulec_base::span::{FileId, Span};
 use rulec_base::text::{NormalizationForm, TextMode};
@@ -99,6 +99,9 @@ impl<'a> Checker<'a> {
                     &["url", "method", "headers", "body"],
                 );
             }
+            if let Some((_, value)) = tool.entries.iter().find(|(key, _)| key.node == "endpoint") {
+                self.warn_flow_placeholders(value);
+            }
             if endpoint.is_object() && !endpoint["url"].is_string() {
                 let help =
                     message!("write the address: `endpoint: {{ url: \"https://flows.example.com/run\" }}`");
@@ -115,6 +118,26 @@ impl<'a> Checker<'a> {
                 endpoint,
                 span: name.span,
             });
+        }
+    }
+
+    /// Warns about a placeholder of the endpoint that is almost `{flow_id}`, or that is written as
+    /// in another language. A program may give other arguments, so other names are not reported.
+    fn warn_flow_placeholders(&mut self, value: &ast::Expr) {
+        match &value.kind {
+            ast::ExprKind::Record(entries) => {
+                entries.iter().for_each(|(_, value)| self.warn_flow_placeholders(value));
+            }
+            ast::ExprKind::List(items) => items.iter().for_each(|item| self.warn_flow_placeholders(item)),
+            ast::ExprKind::Literal(ast::Literal::String(text)) => {
+                let Some(written) = misspelt_flow_id(text) else { return };
+                let message = message!("`{written}` is not replaced by the id of the flow");
+                let diagnostic = Diagnostic::new(Code::TemplateText, value.span, message);
+                let replacement = rulec_syntax::write::quote_string(&text.replace(written, "{flow_id}"));
+                let help = message!("write `{}`", "{flow_id}");
+                self.diagnostics.push(diagnostic.help(help).likely_fix(value.span, replacement));
+            }
+            _ => {}
         }
     }
 
@@ -276,4 +299,23 @@ impl<'a> Checker<'a> {
         Ok(Predicate { mode, ..Predicate::without_modifiers(operator, left, Operand::Value(right)) }
             .into_cond(span))
     }
+}
+
+/// Returns a placeholder in a text of the endpoint that certainly means the id of the flow, but
+/// that is not written `{flow_id}`. `None` if there is none.
+fn misspelt_flow_id(text: &str) -> Option<&str> {
+    let is_id = |name: &str| {
+        let letters: String = name.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
+        letters == "flowid" || is_typing_error(name, "flow_id")
+    };
+    [("{", "}"), ("#", "#"), ("<", ">"), ("%", "%")].into_iter().find_map(|(opening, closing)| {
+        text.match_indices(opening).find_map(|(start, _)| {
+            let inner = &text[start + opening.len()..];
+            let name = &inner[..inner.find(closing)?];
+            // `{{name}}` is an escape for the literal text `{name}`.
+            let is_placeholder = !name.contains('{') && !(opening == "{" && name == "flow_id");
+            let end = start + opening.len() + name.len() + closing.len();
+            (is_placeholder && is_id(name.trim())).then(|| &text[start..end])
+        })
+    })
 }

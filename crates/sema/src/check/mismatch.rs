@@ -3,10 +3,11 @@
 
 use super::Checker;
 use super::read::union_of_kinds;
-use crate::hir::{Expr, ExprKind};
+use crate::hir::{CondKind, Expr, ExprKind};
 use rulec_base::diag::{Code, Diagnostic, Message, comma_list};
 use rulec_base::message;
 use rulec_base::span::Span;
+use rulec_base::text::network::parse_network;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::{Op, OpInfo, Quantity, RightOperand, Search};
 use rulec_lang::ty::{Kind, KindSet, Ty};
@@ -72,6 +73,9 @@ impl<'a> Checker<'a> {
                         source(right)
                     )
                 }
+                (KindSet::STRING, KindSet::STRING) if is_network(right) => {
+                    message!("write `{} in_network {}`", source(left), source(right))
+                }
                 (KindSet::STRING, KindSet::STRING) => {
                     message!("to look for one text in another, write `long contains short`")
                 }
@@ -84,7 +88,10 @@ impl<'a> Checker<'a> {
             diagnostic(Code::ListWanted, message, Some(help))
         } else {
             let message = pair_message(row, &written, quantity, left, right);
-            let help = self.number_and_word_help(left, right).or_else(|| operand_pair_help(row, left, right));
+            let help = self
+                .field_in_quotes_help(left, right)
+                .or_else(|| self.number_and_word_help(left, right))
+                .or_else(|| operand_pair_help(row, left, right));
             diagnostic(Code::OperatorType, message, help)
         };
         let diagnostic = self.with_type_origin(diagnostic, left);
@@ -146,6 +153,70 @@ impl<'a> Checker<'a> {
         })
     }
 
+    /// Returns the error for an operand `if C then 5 else "x"` of which one value does not fit the
+    /// operator. `fits` is true for the types that fit. `None` for other operands.
+    pub(super) fn case_of_if_error(
+        &self,
+        binary: &ast::Binary,
+        operand: &Expr,
+        other: &Expr,
+        fits: impl Fn(&Ty) -> bool,
+    ) -> Option<Diagnostic> {
+        let case = misfit_of_if(operand, &|case: &Expr| case.ty.kinds.is_empty() || fits(&case.ty))?;
+        let spelling = binary.op.node.info().spelling;
+        let (found, compared) = (case.ty.with_article(), other.ty.with_article());
+        let message = match std::ptr::eq(operand, case) {
+            true => return None,
+            false => message!("in one case, `{spelling}` compares {found} with {compared}"),
+        };
+        let diagnostic = Diagnostic::new(Code::OperatorType, case.span, message)
+            .here(case.ty.to_message())
+            .label(other.span, other.ty.to_message());
+        let help = message!("give values of one type after `then` and `else`");
+        Some(self.with_type_origin(diagnostic, other).help(help))
+    }
+
+    /// Returns the error for a condition `if C then 5 else 50 < n` of which one value is no
+    /// condition. The `else` extends to the end of the condition, so an author may have meant
+    /// `(if C then 5 else 50) < n`. `None` for other values.
+    pub(super) fn case_of_condition_error(&self, value: &Expr) -> Option<Diagnostic> {
+        let is_cond = |case: &Expr| case.ty.kinds.is_empty() || case.ty.kinds.overlaps(KindSet::BOOL);
+        let case = misfit_of_if(value, &is_cond)?;
+        let message = message!("expected a condition, but in one case this is {}", case.ty.with_article());
+        let diagnostic =
+            Diagnostic::new(Code::ConditionWanted, case.span, message).here(case.ty.to_message());
+        let help = match self.whole_if_compared(value) {
+            Some(written) => message!(
+                "the last value after `else` extends to the end: to compare the whole, write `{written}`"
+            ),
+            None => message!("write a condition after `then` and after `else`, such as `x > 3`"),
+        };
+        Some(diagnostic.help(help))
+    }
+
+    /// Returns `(if C then 5 else 50) < n` for `if C then 5 else 50 < n`. `None` if the last value
+    /// is no comparison whose left side has the type of the other values.
+    fn whole_if_compared(&self, value: &Expr) -> Option<String> {
+        let (mut last, mut kinds) = (value, KindSet::EMPTY);
+        while let ExprKind::If { then, other, .. } = &last.kind {
+            kinds = kinds.union(then.ty.kinds);
+            last = other;
+        }
+        let ExprKind::Cond(cond) = &last.kind else { return None };
+        let CondKind::Predicate(test) = &cond.kind else { return None };
+        // A `not` before the comparison, and parentheses, do not belong to its left side.
+        let starts_here = test.left.span.start == cond.span.start && cond.span.start == last.span.start;
+        let fits = test.left.ty.kinds.with_comparable_kinds().overlaps(kinds);
+        if !starts_here || !fits || kinds.overlaps(KindSet::BOOL) {
+            return None;
+        }
+        let part = |start, end| self.loaded.sources.slice(Span { start, end, ..value.span });
+        let (start, middle, end) = (value.span.start, test.left.span.end, last.span.end);
+        // The span of an `if` in parentheses begins with them.
+        let head = part(start, middle).trim_start_matches(|c: char| c == '(' || c.is_whitespace());
+        Some(format!("({head}){}", part(middle, end)))
+    }
+
     /// Returns the error for an argument with an `if` or `??` of which one possible value, `case`,
     /// has another type than the parameter: `level: if vip then "gold" else 0`.
     pub(super) fn case_type_error(
@@ -186,6 +257,21 @@ impl<'a> Checker<'a> {
         mismatch.message = message!("this condition never holds: {}", mismatch.message);
         self.diagnostics.push(mismatch);
     }
+}
+
+/// Returns the first value of an `if` that does not fit. `None` if all fit, and for other values.
+fn misfit_of_if<'e>(value: &'e Expr, fits: &impl Fn(&Expr) -> bool) -> Option<&'e Expr> {
+    let ExprKind::If { then, other, .. } = &value.kind else { return None };
+    [then, other].into_iter().find_map(|case| match &case.kind {
+        ExprKind::If { .. } => misfit_of_if(case, fits),
+        _ => (!fits(case)).then_some(&**case),
+    })
+}
+
+/// True for a constant text such as `10.0.0.0/8`.
+fn is_network(value: &Expr) -> bool {
+    let text = value.as_const().and_then(|constant| constant.value().as_str());
+    text.is_some_and(|text| text.contains('/') && parse_network(text).is_some())
 }
 
 /// Returns the range `18..=65` for the difference `18-65`, by which an author probably means a

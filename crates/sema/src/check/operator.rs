@@ -53,6 +53,9 @@ impl<'a> Checker<'a> {
         self.warn_elements_that_are_no_texts(binary, &left, &right);
         self.warn_doubtful(binary, &left, &right);
         self.warn_not_in_address(binary, mode, &left, &right);
+        self.warn_network_as_text(binary, &left, &right, span);
+        self.warn_name_in_quotes(binary, &left, &right, span);
+        self.warn_text_never_captured((row.op, mode), &left, &right, span);
         self.warn_every_result(binary, &left, &right, span);
         self.warn_other_unit(binary, &left, &right);
         self.warn_blanks_around(binary, &left, &right);
@@ -261,6 +264,17 @@ impl<'a> Checker<'a> {
             }
             self.warn_never_holds(mismatch);
             return Ok((left, right));
+        }
+        for (operand, other, is_left) in [(&left, &right, true), (&right, &left, false)] {
+            let fits = |ty: &Ty| {
+                let (left, right) = if is_left { (ty, &other.ty) } else { (&other.ty, ty) };
+                row.forms.iter().any(|form| {
+                    left.kinds.overlaps(form.left) && kinds_in_form(form, left, right, quantity).is_some()
+                })
+            };
+            if let Some(error) = self.case_of_if_error(binary, operand, other, fits) {
+                return self.report(error);
+            }
         }
         if binary.modifiers.word && !left.ty.kinds.overlaps(KindSet::STRING) {
             let message = message!("`word` searches for words in a text, but the left side is a list");

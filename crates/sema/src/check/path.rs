@@ -102,8 +102,13 @@ impl<'a> Checker<'a> {
         match self.fields.resolve_path(names, span) {
             Ok(field) => {
                 self.fields.record_use(names, UNDECLARED_KINDS);
-                if names.len() == 1 && self.fields.infers_types() {
-                    self.warn_near_name(names[0], span);
+                match names.len() {
+                    _ if !self.fields.infers_types() => {}
+                    1 => self.warn_near_name(names[0], span),
+                    _ if self.fields.is_first_check_of_name(names[0]) => {
+                        self.warn_near_local(names[0], path.segment_spans[0].0);
+                    }
+                    _ => {}
                 }
                 match self.output_alias {
                     Some((_, field)) if names[0] == field => self.reads_output = true,

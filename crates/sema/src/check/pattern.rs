@@ -116,6 +116,13 @@ impl<'a> Checker<'a> {
             let is_number = number.parse().is_ok_and(f64::is_finite);
             let is_version = number.contains('.')
                 && number.split('.').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
+            let value = || self.loaded.sources.slice(other.span);
+            if text::network::is_address(number) {
+                let message = message!("addresses are compared here character by character, as texts");
+                let help = message!("for a range of addresses write `{} in_network \"10.0.0.0/8\"`", value());
+                self.emit(Code::NumberInQuotes, side.span, message, help);
+                continue;
+            }
             if !is_number && !is_version {
                 continue;
             }
@@ -184,7 +191,7 @@ impl<'a> Checker<'a> {
     }
 
     /// True if a path such as `user.name` begins with a declared field or a definition.
-    fn is_known_path(&self, path: &str, span: Span) -> bool {
+    pub(super) fn is_known_path(&self, path: &str, span: Span) -> bool {
         let mut names = path.split('.');
         let Some(first) = names.next() else { return false };
         let Some(mut record) = self.fields.declared_roots() else { return false };

@@ -1,10 +1,11 @@
 //! Reports a name that has no value, and warns about a field that is spelled almost like a name
 //! with a value. Finds what the author meant: another spelling, a name of another rule, or a table.
 
+use super::names::is_text_path;
 use super::{Checked, Checker, join_names, nested};
 use crate::resolve::collect_names;
 use hashbrown::HashMap;
-use rulec_base::diag::{Code, Diagnostic, Message, is_single_slip};
+use rulec_base::diag::{Code, Diagnostic, Message, is_single_slip, is_typing_error};
 use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::operators::reserved_words;
@@ -130,6 +131,9 @@ impl<'a> Checker<'a> {
                 ));
             return self.diagnostics.push(diagnostic);
         }
+        if self.warn_near_local(name, span) {
+            return;
+        }
         let value_definitions = self.symbols.definitions.iter().filter(|symbol| symbol.node.is_value());
         let word = reserved_words().find(|word| **word != *name && word.eq_ignore_ascii_case(name));
         let (near, what) = match word {
@@ -144,6 +148,46 @@ impl<'a> Checker<'a> {
             let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message);
             self.diagnostics.push(diagnostic.did_you_mean(span, Some(near)));
         }
+    }
+
+    /// Warns about an undeclared field whose name is almost a name that is declared around this
+    /// place: a field of the payload, a parameter, or the element of a quantifier. Returns whether
+    /// it warns.
+    pub(super) fn warn_near_local(&mut self, name: &str, span: Span) -> bool {
+        let is_misspelt = |near: &&str| !is_text_path(&[name]) && is_typing_error(name, near);
+        let bindings = self.scope.bindings().iter().map(|binding| &*binding.name);
+        let bound = self.nearest(name, bindings.filter(is_misspelt)).map(str::to_owned);
+        let (near, replacement, message) = match bound {
+            Some(near) => {
+                let is_field = self.payload.fields.iter().any(|field| **field == *near);
+                let message = match is_field {
+                    true => message!(
+                        "`{name}` is read as a field of the message, but the payload has a field `{near}`"
+                    ),
+                    false => {
+                        message!("`{name}` is read as a field of the message, but `{near}` is a name here")
+                    }
+                };
+                (near.clone(), near, message)
+            }
+            None => {
+                let fields = self.payload.fields.clone();
+                let fields = fields.iter().map(|field| &**field).filter(is_misspelt);
+                let Some(near) = self.nearest(name, fields) else { return false };
+                let message = message!(
+                    "`{name}` is read as a field of the message, but the payload has a field `{near}`"
+                );
+                (near.to_owned(), format!("payload.{near}"), message)
+            }
+        };
+        let declared = self.scope.get(&near).map(|binding| binding.expr.span);
+        let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message);
+        let diagnostic = match declared.filter(|declared| !declared.is_empty()) {
+            Some(declared) => diagnostic.label(declared, message!("declared here")),
+            None => diagnostic,
+        };
+        self.diagnostics.push(diagnostic.did_you_mean(span, Some(&replacement)));
+        true
     }
 
     /// Completes the diagnostic for a name that is declared, but that has no value here: the name

@@ -5,10 +5,11 @@
 use super::Checker;
 use super::fields::find_declared;
 use super::names::OwnedPath;
-use crate::hir::{TableKind, UnusedDeclaration};
+use crate::hir::{Outcome, TableKind, UnusedDeclaration};
 use hashbrown::HashSet;
 use rulec_base::diag::Diagnostic;
-use rulec_syntax::ast::StatementKind as Kind;
+use rulec_base::span::FileId;
+use rulec_syntax::ast::{Statement, StatementKind as Kind};
 use std::sync::Arc;
 
 /// A set of field paths, such as the paths that a program reads, and all prefixes of these paths.
@@ -38,10 +39,13 @@ impl Checker<'_> {
         let tables = &self.program.tables;
         let has_decisions =
             self.program.rules.iter().any(|rule| kinds.contains(&tables[rule.table.index()].kind));
-        if !has_decisions || self.diagnostics.iter().any(Diagnostic::is_error) {
+        let has_default = self.program.tables.iter().any(|table| table.default.is_some());
+        if !(has_decisions || has_default) || self.diagnostics.iter().any(Diagnostic::is_error) {
             return;
         }
-        self.program.idle = self.unused_fields();
+        if has_decisions {
+            self.program.idle = self.unused_fields();
+        }
         self.collect_unused_imports();
     }
 
@@ -88,6 +92,44 @@ impl Checker<'_> {
         unused.into_iter().map(|(_, unused)| unused).collect()
     }
 
+    /// Returns the name of the first route of an imported file, if the file was imported for its
+    /// routes: the rules use nothing else of the file. Routes are not imported.
+    fn route_of_unused_import(&self, file: FileId) -> Option<Arc<str>> {
+        let main = self.loaded.units.last()?;
+        let unit = self.loaded.units.iter().find(|unit| unit.file == file)?;
+        let route = unit.statements.iter().find_map(|statement| match &statement.kind {
+            Kind::Route(route) => Some(route.name.node.as_str().into()),
+            _ => None,
+        })?;
+        let program = &self.program;
+        let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());
+        let outcomes: Vec<_> = program.rules.iter().map(|rule| &rule.outcome).chain(defaults).collect();
+        let leads_to = |name: &str| {
+            outcomes.iter().any(
+                |outcome| matches!(outcome, Outcome::Handler { name: handler, .. } if **handler == *name),
+            )
+        };
+        let fields = |statement: &Statement| match &statement.kind {
+            Kind::Input { fields } => fields.iter().map(|field| field.name.node.clone()).collect(),
+            _ => Vec::new(),
+        };
+        let declared: HashSet<String> = main.statements.iter().flat_map(fields).collect();
+        // Without an `input` of its own, the main file may need the `input` of the import.
+        let is_unused = |statement: &Statement| match &statement.kind {
+            Kind::Route(_) | Kind::Default { .. } | Kind::Settings { .. } | Kind::Test(_) => true,
+            Kind::Import { .. } => true,
+            Kind::Input { .. } => fields(statement).iter().all(|field| declared.contains(field)),
+            Kind::Let { name, .. } | Kind::Def { name, .. } | Kind::List { name, .. } => {
+                !self.used.contains(name.node.as_str())
+            }
+            Kind::Handler { name, .. } => !leads_to(&name.node),
+            _ => false,
+        };
+        let visible_files = self.symbols.visible_files(file);
+        let mut units = self.loaded.units.iter().filter(|unit| visible_files.contains(&unit.file));
+        units.all(|unit| unit.statements.iter().all(is_unused)).then_some(route)
+    }
+
     /// Collects the unused imports. An import is unused if no rule uses a definition of the
     /// imported files, and the files contain only definitions, imports, settings and tests.
     fn collect_unused_imports(&mut self) {
@@ -97,6 +139,11 @@ impl Checker<'_> {
             _ => None,
         });
         for (path, file) in imports.zip(&main.imports) {
+            if let Some(route) = self.route_of_unused_import(*file) {
+                let unused = UnusedDeclaration::RoutesOfImport(path.node.as_str().into(), path.span, route);
+                self.program.idle.push(unused);
+                continue;
+            }
             let visible_files = self.symbols.visible_files(*file);
             let units = || self.loaded.units.iter().filter(|unit| visible_files.contains(&unit.file));
             let only_defines = units().flat_map(|unit| &unit.statements).all(|statement| {

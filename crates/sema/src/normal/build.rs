@@ -19,7 +19,7 @@ use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::arena::Arena;
 use rulec_lang::operators::implementations;
-use rulec_lang::operators::{Implementation, TestMode};
+use rulec_lang::operators::{Implementation, Op, TestMode};
 use rulec_lang::ty::KindSet;
 use rulec_lang::value::{Tri, Value};
 use serde_json::Value as Json;
@@ -465,6 +465,12 @@ impl<'a> NormalBuilder<'a> {
             self.costs.add_expr(self.normal.expr(ExprId(id)));
         }
         ExprId(id)
+    }
+
+    /// Builds the condition that the value of an expression is a number below `bound`.
+    pub fn build_is_below(&mut self, expr: ExprId, bound: i64) -> CondId {
+        let bound = self.add_expr(NExpr::Const(NConst(Const::Json(Arc::new(bound.into())))));
+        self.build_comparison(Op::Lt, expr, Some(bound), TestMode::default(), true)
     }
 
     pub fn constant_cond(&mut self, value: bool) -> CondId {

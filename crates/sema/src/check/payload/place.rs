@@ -22,30 +22,8 @@ impl<'a> Checker<'a> {
             if last_error.and_then(Diagnostic::span).is_some_and(|error_span| span.contains(error_span)) {
                 return Err(AlreadyReported);
             }
-            let root = root_text(&path_expr.path);
-            let bindings = self.scope.bindings().iter().map(|binding| &*binding.name);
-            let names: Vec<&str> = bindings.chain(self.payload.fields.iter().map(|field| &**field)).collect();
-            let is_path = |path: &str| {
-                !path.is_empty() && path.chars().all(|c| c.is_alphanumeric() || "_.[]".contains(c))
-            };
-            let head = |path: &str| path.split(['.', '[']).next().unwrap_or_default().to_owned();
-            if let Some((path, root_span)) = root.filter(|(path, _)| is_path(path)) {
-                let name = head(&path);
-                let near = match names.contains(&name.as_str()) {
-                    true => Some(name.as_str()),
-                    false => self.nearest(&name, names.iter().copied()),
-                };
-                if let Some(near) = near {
-                    let replacement = format!("{near}{}", &path[name.len()..]);
-                    let message = message!("this is not a path in the judged object");
-                    let diagnostic = Diagnostic::new(Code::NotAPlace, span, message);
-                    let diagnostic = match near == name {
-                        true => diagnostic
-                            .help(message!("a path is written without quotes: write `{replacement}`")),
-                        false => diagnostic.help(message!("did you mean `{replacement}`?")),
-                    };
-                    return self.report(diagnostic.likely_fix(root_span, replacement));
-                }
+            if let Some(diagnostic) = self.meant_object_path(&path_expr.path) {
+                return self.report(diagnostic);
             }
             if let Some(path) = self.path_below_field(&path_expr.path) {
                 let message = message!("this is not a path in the judged object");
@@ -85,6 +63,42 @@ impl<'a> Checker<'a> {
                 self.fail(Code::NotAPlace, span, message!("a `dotted` path must end in a plain key"), help)
             }
         }
+    }
+
+    /// Returns the error for a path whose first name is misspelt, written in quotes, or a field of
+    /// the payload that includes this group. `None` for other paths.
+    fn meant_object_path(&self, written: &ast::Expr) -> Option<Diagnostic> {
+        let is_path =
+            |path: &str| !path.is_empty() && path.chars().all(|c| c.is_alphanumeric() || "_.[]".contains(c));
+        let (path, root_span) = root_text(written).filter(|(path, _)| is_path(path))?;
+        let name = path.split(['.', '[']).next().unwrap_or_default();
+        let is_quoted = matches!(written.kind, ExprKind::Literal(_));
+        let bindings = || self.scope.bindings().iter().filter(|binding| binding.place.is_some());
+        let visible = || bindings().map(|binding| &*binding.name);
+        let fields = || self.payload.fields.iter().map(|field| &**field);
+        let is_visible = visible().any(|known| known == name);
+        let rest = &path[name.len()..];
+        let (replacement, help) = if is_visible && is_quoted {
+            let help = message!(
+                "a path is written without quotes: write `{replacement}`",
+                replacement = path.clone()
+            );
+            (path.clone(), help)
+        } else if fields().any(|known| known == name) {
+            let replacement = format!("payload.{path}");
+            let help = message!("it is a field of the payload: write `{replacement}`");
+            (replacement, help)
+        } else {
+            let replacement = match self.nearest(name, visible()) {
+                Some(near) => format!("{near}{rest}"),
+                None => format!("payload.{}{rest}", self.nearest(name, fields())?),
+            };
+            let help = message!("did you mean `{replacement}`?");
+            (replacement, help)
+        };
+        let message = message!("this is not a path in the judged object");
+        let diagnostic = Diagnostic::new(Code::NotAPlace, written.span, message);
+        Some(diagnostic.help(help).likely_fix(root_span, replacement))
     }
 
     /// Returns the path that is probably meant by a path whose first name is unknown, such as

@@ -1,0 +1,165 @@
+//! Finds quantifiers that exclude each other because of what they require of one element. If `any x
+//! in list: x > 9` is true, then `any x in list: x > 5` is true, and the list is not empty.
+
+use super::atoms::{AtomLiteral, FALSE, TRUE};
+use super::goal::{SolverAnswer, SolverGoal};
+use super::possible_kinds::is_part_of_message;
+use super::solver::Solver;
+use super::values::SolvedValue;
+use rulec_lang::builtins::Function;
+use rulec_lang::ty::KindSet;
+use rulec_sema::normal::{CondId, ExprId, NCond, NExpr, NFold};
+use std::collections::BTreeMap;
+
+/// The requirements of quantifiers over one list. The conditions on its elements read the element
+/// as the same variable.
+#[derive(Default)]
+struct ListRequirements {
+    /// A literal (required truth value) that excludes that the list is missing.
+    present: Option<AtomLiteral>,
+    /// The requirements that one element must meet.
+    some: Vec<(AtomLiteral, SolverGoal)>,
+    /// The requirements that one element must meet if the list is present.
+    some_if_present: Vec<(AtomLiteral, SolverGoal)>,
+    /// The requirements that every element must meet.
+    every: Vec<(AtomLiteral, SolverGoal)>,
+}
+
+/// What identifies an element: its list, the level of the quantifier, and the kinds of its values.
+type ElementKey = (ExprId, u32, KindSet);
+
+impl Solver<'_> {
+    /// Returns literals (required truth values) of which it is proven that no message satisfies
+    /// all, because no element of a list can meet the requirements. `None` if none are found.
+    pub fn find_element_conflict(&mut self, literals: &[AtomLiteral]) -> Option<Vec<AtomLiteral>> {
+        let by_list = self.requirements_by_list(literals);
+        for ((list, ..), requirements) in by_list {
+            let ListRequirements { present, some, some_if_present, every } = requirements;
+            if let Some((present, missing)) = present.zip(self.literal_of_missing(literals, list)) {
+                return Some(vec![present.min(missing), present.max(missing)]);
+            }
+            let supported = some_if_present.iter().filter_map(|found| Some((*found, Some(present?))));
+            for ((literal, goal), support) in some.iter().map(|found| (*found, None)).chain(supported) {
+                let mut core = vec![literal];
+                core.extend(support.filter(|support| *support != literal));
+                let others: Vec<_> = every.iter().filter(|(other, _)| *other != literal).collect();
+                let goals: Vec<SolverGoal> =
+                    std::iter::once(goal).chain(others.iter().map(|(_, goal)| *goal)).collect();
+                if let Some(indexes) = self.contradicting_goals(goals) {
+                    let needed =
+                        indexes.iter().filter_map(|index| Some(others.get(index.checked_sub(1)?)?.0));
+                    core.extend(needed);
+                    core.sort_unstable();
+                    core.dedup();
+                    return Some(core);
+                }
+                if let Some(counted) = self.find_empty_conflict(literals, list, goal) {
+                    core.extend(counted);
+                    core.sort_unstable();
+                    core.dedup();
+                    return Some(core);
+                }
+            }
+        }
+        None
+    }
+
+    /// Returns the literal that requires that the list is missing; `None` if there is none.
+    fn literal_of_missing(&self, literals: &[AtomLiteral], list: ExprId) -> Option<AtomLiteral> {
+        let NExpr::Slot(slot) = self.builder.normal_so_far().expr(list) else { return None };
+        let atoms = &self.theory.values.atoms.atoms;
+        let is_missing = |literal: &&AtomLiteral| {
+            literal.allowed == TRUE && atoms[literal.atom].missing_slot == Some(*slot)
+        };
+        literals.iter().find(is_missing).copied()
+    }
+
+    /// Returns the indexes of goals that contradict each other for every element. `None` if no
+    /// contradiction is proven.
+    fn contradicting_goals(&mut self, goals: Vec<SolverGoal>) -> Option<Vec<usize>> {
+        if let Some(known) = self.element_contradictions.get(&goals) {
+            return known.clone();
+        }
+        let found = match self.solve(&goals) {
+            SolverAnswer::Never(indexes) => Some(indexes),
+            _ => None,
+        };
+        if found.is_some() || !self.budget().is_exhausted() {
+            self.element_contradictions.insert(goals, found.clone());
+        }
+        found
+    }
+
+    /// Groups the quantifiers among the literals by their lists.
+    fn requirements_by_list(&self, literals: &[AtomLiteral]) -> BTreeMap<ElementKey, ListRequirements> {
+        let normal = self.builder.normal_so_far();
+        let mut by_list: BTreeMap<ElementKey, ListRequirements> = BTreeMap::new();
+        for literal in literals {
+            let Some(each) = self.theory.values.atoms.atoms[literal.atom].each else { continue };
+            let NCond::Each { all, list, kinds, body, level, .. } = normal.cond(each) else { continue };
+            if !is_part_of_message(normal, *list) {
+                continue;
+            }
+            let requirements = by_list.entry((*list, *level, *kinds)).or_default();
+            let holds = literal.allowed == TRUE;
+            if !holds && literal.allowed & TRUE != 0 {
+                continue;
+            }
+            if holds {
+                requirements.present.get_or_insert(*literal);
+            }
+            let goal = (*body, holds);
+            match (*all, holds) {
+                (false, true) => requirements.some.push((*literal, goal)),
+                (true, false) => requirements.some_if_present.push((*literal, goal)),
+                (true, true) | (false, false) => requirements.every.push((*literal, goal)),
+            }
+        }
+        by_list
+    }
+
+    /// Returns literals that a list with an element cannot satisfy, such as `len(list) == 0`. The
+    /// element meets the requirement `goal`.
+    fn find_empty_conflict(
+        &mut self,
+        literals: &[AtomLiteral],
+        list: ExprId,
+        goal: SolverGoal,
+    ) -> Option<Vec<AtomLiteral>> {
+        let mut by_term: BTreeMap<usize, Vec<AtomLiteral>> = BTreeMap::new();
+        for literal in literals {
+            if let Some((term, _)) = &self.theory.values.atoms.atoms[literal.atom].term {
+                by_term.entry(*term).or_default().push(*literal);
+            }
+        }
+        for (term, mut literals) in by_term {
+            let expr = self.theory.values.atoms.terms[term].expr;
+            let counted = match self.builder.normal_so_far().expr(expr) {
+                NExpr::Call(Function::Len, args) if **args == [list] => None,
+                NExpr::Fold { fold: NFold::Count, list: counted, body, .. } if *counted == list => {
+                    Some(*body)
+                }
+                _ => continue,
+            };
+            if counted.is_some_and(|body| self.contradicting_goals(vec![goal, (body, false)]).is_none()) {
+                continue;
+            }
+            let below_one = self.builder.build_is_below(expr, 1);
+            let atom = self.atom_of_cond(below_one)?;
+            let not_empty = AtomLiteral { atom, allowed: FALSE };
+            literals.push(not_empty);
+            literals.sort_unstable();
+            if matches!(self.theory.values.find_value(term, &literals, false), SolvedValue::Never) {
+                let conflict = self.theory.values.minimise_conflict(term, literals, false);
+                return Some(conflict.into_iter().filter(|literal| *literal != not_empty).collect());
+            }
+        }
+        None
+    }
+
+    fn atom_of_cond(&mut self, cond: CondId) -> Option<usize> {
+        let normal = self.builder.normal_so_far();
+        let NCond::Predicate { pred, .. } = normal.cond(cond) else { return None };
+        Some(self.theory.values.atoms.atom_of_pred(normal, *pred))
+    }
+}
