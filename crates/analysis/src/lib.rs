@@ -31,6 +31,7 @@ mod orders;
 pub mod overlaps;
 mod pairing;
 mod past;
+mod past_terms;
 mod place;
 mod possible_kinds;
 mod prepared;
