@@ -192,21 +192,30 @@ pub struct Loop {
 pub const MAX_COMPARED_BYTES: u64 = 200;
 
 /// A loop over the history whose results can be remembered. Its condition has the same result for
-/// an element in every decision, except for at most one comparison with the current message.
+/// an element in every decision, except for comparisons with the current message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryLoop {
-    /// The block that evaluates the loop's condition on an element, without the comparison in
+    /// The block that evaluates the loop's condition on an element, without the comparisons in
     /// `groups`.
     pub body: BlockId,
-    /// The comparison of the element with a value of the current message; `None` if the loop's
-    /// condition has no such comparison.
-    pub groups: Option<ElementGroups>,
+    /// The comparisons of the element with values of the current message, without gaps. All of them
+    /// must hold. Elements for which all keys are equal form a group.
+    pub groups: [Option<ElementGroups>; MAX_GROUPS],
     /// The number under which the results of the loop are remembered.
     pub memo: u32,
 }
 
-/// A comparison `KEY == OTHER` in which only `KEY` depends on the element. Elements with equal keys
-/// form a group.
+/// Maximum number of comparisons of an element with the current message in a [`HistoryLoop`].
+pub const MAX_GROUPS: usize = 4;
+
+impl HistoryLoop {
+    /// Returns the comparisons of the element with values of the current message.
+    pub fn comparisons(&self) -> impl Iterator<Item = &ElementGroups> {
+        self.groups.iter().flatten()
+    }
+}
+
+/// A comparison `KEY == OTHER` in which only `KEY` depends on the element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ElementGroups {
     /// The block that computes the key of an element: the value that is compared with the current

@@ -18,7 +18,9 @@ mod slots;
 mod uses;
 
 use crate::bytecode::Bytecode;
-use crate::bytecode::chunk::{Block, CacheCell, Chunk, Loop, NO_ENTRY, RuleCode, SharedCondition, TableCode};
+use crate::bytecode::chunk::{
+    Block, CacheCell, Chunk, Loop, MAX_GROUPS, NO_ENTRY, RuleCode, SharedCondition, TableCode,
+};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr, JumpOn, Pc};
 use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::Message;
@@ -135,7 +137,7 @@ struct Lowering<'n> {
     loops: HashMap<Part, u32>,
     /// The numbers under which the results of history loops are remembered. Loops with the same
     /// condition, groups and summed value share a number.
-    history_memos: HashMap<(BlockId, Option<BlockId>, Option<u32>), u32>,
+    history_memos: HashMap<(BlockId, SmallVec<[BlockId; MAX_GROUPS]>, Option<u32>), u32>,
     /// The loops over the history whose results are not remembered, so that their work grows with
     /// the history.
     growing: HashSet<Part>,
