@@ -2,6 +2,6 @@
 
 pub use rulec_eval::explain::{IntentTrace, RankedIntent};
 pub use rulec_eval::trace::{
-    DefaultTrace, ElementTrace, Elements, HostFailed, Location, Mark, NodeKind, Note, Operand, RouteTrace,
-    TableTrace, TraceNode,
+    DefaultTrace, ElementTrace, Elements, HostFailed, Location, Mark, NodeKind, Note, Operand, PastMessage,
+    PastTrace, RouteTrace, TableTrace, TraceNode,
 };

@@ -19,7 +19,7 @@ use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_lang::history::{DECISION_FIELD, HASH_FIELD, Timeline};
 use rulec_lang::value::{Value, format_datetime, parse_datetime};
-use rulec_sema::hir::{HistoryReads, KeptFields, Program, Reach, Slot};
+use rulec_sema::hir::{History, HistoryReads, KeptFields, Program, Reach, Slot};
 use rulec_vm::vm::HistoryMemo;
 use serde_json::{Map, Value as Json};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,9 +28,6 @@ use time::{Duration, OffsetDateTime};
 /// The field of a message that contains its time, from which the age of recorded messages is
 /// computed.
 const NOW_FIELD: &str = "now";
-/// The maximum number of messages that are stored for one history key, if the `history` statement
-/// has no `at most`.
-const DEFAULT_MESSAGES: u64 = 10_000;
 
 /// Stores the recorded messages of each history key, such as a user id.
 pub trait Store: Send + Sync {
@@ -232,7 +229,8 @@ impl HistoryPlan {
         Some(HistoryPlan {
             key: history.key.map(|slot| program.slots[slot.index()].clone()),
             keep: history.keep.map(|keep| Duration::milliseconds(i64::try_from(keep).unwrap_or(i64::MAX))),
-            at_most: usize::try_from(history.at_most.unwrap_or(DEFAULT_MESSAGES)).unwrap_or(usize::MAX),
+            at_most: usize::try_from(history.at_most.unwrap_or(History::DEFAULT_MESSAGES))
+                .unwrap_or(usize::MAX),
             kept_fields,
             hashed: history.hashed.clone(),
             reach,

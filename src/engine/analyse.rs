@@ -9,6 +9,7 @@ use rulec_analysis::overlaps::{Overlaps, find_overlaps};
 use rulec_analysis::why_not::{WhyNot, WhyNotQuery, explain_why_not};
 use rulec_analysis::{self, Analysis, AnalysisOptions, AnalysisSubject, Finding};
 use rulec_eval::decision::Choice;
+use rulec_lang::history::PastView;
 use rulec_sema::hir::{RuleId, TableId};
 use rulec_vm::bytecode::growing_history_loops;
 use rulec_vm::index::TablePlan;
@@ -231,12 +232,15 @@ impl Entry<'_> {
                 None => session.borrow_mut().choose(&prepared),
             }
         };
+        let past = |changed: &Json| match self.history.filter(|_| key_of(changed) == key) {
+            Some(past) => past.view(),
+            None => PastView::default(),
+        };
         let (program, sources, entry) = (&set.program, &set.sources, self.table);
-        explain_why_not(&WhyNotQuery { program, sources, entry, route, message, decide: &decide }).map_err(
-            |known| {
-                let known: Vec<&str> = known.iter().map(String::as_str).collect();
-                UnknownEntry::unknown_statement(route, &known)
-            },
-        )
+        let query = WhyNotQuery { program, sources, entry, route, message, decide: &decide, past: &past };
+        explain_why_not(&query).map_err(|known| {
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            UnknownEntry::unknown_statement(route, &known)
+        })
     }
 }

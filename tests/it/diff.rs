@@ -359,3 +359,46 @@ fn elements_of_several_fields_are_found() {
     let both = "(any x in l: x.a == 1 and x.b == 2) and (any x in l: x.a == 2 and x.b == 1)";
     assert!(example(both, &format!("({both}) and n == 1")).is_some());
 }
+
+/// Returns rules with a `history` statement and these routes.
+fn rules_with_history(history: &str, routes: &str) -> String {
+    let input = "input { user: string, tool: string, n?: int, card: string @private, now: datetime }";
+    format!("{input}\nhistory {history}\n{routes}\n")
+}
+
+#[test]
+fn histories_are_compared() {
+    let routes = "route a when any p in history within 1h: p.tool == tool -> a\nroute b when n == 1 -> b\n\
+        choice c { default branch y branch x { n == 2 } }";
+    let before = rules_with_history("by user keep 2h at most 100", routes);
+    let changes = |after: &str| {
+        let diff = rules(&before).diff(&rules(after));
+        // The choice reads no history, so it is proven in any case.
+        assert_eq!(diff.entries[1].verdict, Verdict::Same, "{diff:#?}");
+        assert_eq!(diff.history.is_empty(), diff.verdict() == Verdict::Same, "{diff:#?}");
+        let changes = diff.history.into_iter();
+        changes.map(|change| format!("{:?} -> {:?}", change.before, change.after)).collect::<Vec<_>>()
+    };
+    let with = |history: &str| changes(&rules_with_history(history, routes));
+    assert!(with("by user keep 120m at most 100").is_empty());
+    assert_eq!(with("by user keep 3h at most 100"), [r#"Some("keep 2h") -> Some("keep 3h")"#]);
+    assert_eq!(with("by user at most 100"), [r#"Some("keep 2h") -> None"#]);
+    assert_eq!(with("by tool keep 2h at most 100"), [r#"Some("by user") -> Some("by tool")"#]);
+    assert_eq!(with("keep 2h at most 100"), [r#"Some("by user") -> None"#]);
+    assert_eq!(with("by user keep 2h"), [r#"Some("at most 100") -> Some("at most 10000")"#]);
+    let unused = "\nlet later = any p in history: p.card == card";
+    let after = rules_with_history("by user keep 2h at most 100", &format!("{routes}{unused}"));
+    assert_eq!(changes(&after), [r#"Some("fields tool") -> Some("fields card (hashed), tool")"#]);
+}
+
+#[test]
+fn a_new_name_counts_where_rules_read_the_names_of_earlier_decisions() {
+    let verdict = |condition: &str, name: &str| {
+        let routes = |name: &str| format!("route r when {condition} -> r\nroute {name} when n == 1 -> a");
+        let [before, after] = ["old", name].map(|name| rules_with_history("keep 1h", &routes(name)));
+        rules(&before).diff(&rules(&after)).verdict()
+    };
+    assert_eq!(verdict("previous.decision.chosen == \"old\"", "old"), Verdict::Same);
+    assert_eq!(verdict("previous.decision.chosen == \"old\"", "new"), Verdict::Undecided);
+    assert_eq!(verdict("previous.decision.target == \"a\"", "new"), Verdict::Same);
+}

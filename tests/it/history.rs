@@ -243,7 +243,9 @@ impl HistoryPrograms {
     }
 
     fn test(&mut self, element: &str) -> String {
-        match self.random.below(12) {
+        match self.random.below(14) {
+            12 => format!("({element}.tool == tool and {element}.n == n)"),
+            13 => format!("({element}.code == code and n == {element}.n and {element}.tool == tool)"),
             10 => format!("{element}.code {} code", self.pick(&["==", "!="])),
             11 => format!("{element}.code == {}", self.pick(&["\"a\"", "tool", "code ?? \"b\""])),
             0 => format!("{element}.tool == tool"),
@@ -450,4 +452,37 @@ fn equal_keys_have_one_history_and_decisions_cannot_be_forged() {
     assert_eq!(chosen(&at(json!(2), 0)).as_deref(), Some("default"));
     session.observe(&at(json!(1.0), 4)).expect("it is recorded");
     assert_eq!(session.decide_with_history(&at(json!(1), 0)).expect("a store").chosen(), Some("named"));
+}
+
+/// Decides and records messages with different tools and numbers, and returns how often the
+/// condition was evaluated for an earlier message.
+fn evaluations(condition: &str, messages: u32) -> u64 {
+    let source = format!(
+        "input {{ tool: string, n: int, m?: int, now: datetime }}\nhistory at most 10_000\n\
+        route again when {condition} -> deny\ndefault -> run"
+    );
+    let rules = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
+    let store = Arc::new(MemoryStore::default());
+    let mut session = rules.session().with_history(store.clone());
+    let message =
+        |index: u32| json!({"tool": format!("t{}", index % 7), "n": index, "now": "2026-01-31T12:00:00Z"});
+    for index in 0..messages {
+        let decision = session.decide_and_record(&message(index)).expect("it is recorded");
+        assert_eq!(decision.chosen(), Some("default"));
+    }
+    let again = session.decide_with_history(&message(3)).expect("it is decided");
+    assert_eq!(again.chosen(), Some("again"), "{condition}");
+    assert!(rules.cost()[0].statements.iter().all(|statement| !statement.grows_with_history), "{condition}");
+    rules.past(&*store, &message(0)).expect("a past").evaluations()
+}
+
+#[test]
+fn a_condition_with_several_equalities_is_evaluated_once_for_each_message() {
+    for condition in [
+        "any p in history: p.tool == tool and p.n == n",
+        "(count p in history: p.n == n and p.tool == tool and p.m is missing) >= 1",
+        "(sum p.n for p in history within 1h: p.tool == tool and n == p.n and p.n + 1 == n + 1) > 0",
+    ] {
+        assert_eq!(evaluations(condition, 500), 500, "{condition}");
+    }
 }

@@ -42,6 +42,7 @@ mod enumerations;
 mod format;
 mod golden;
 mod history;
+mod history_findings;
 mod history_store;
 mod house;
 mod index;

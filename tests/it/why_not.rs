@@ -8,6 +8,7 @@ use crate::support::small;
 use crate::support::trials;
 use random::Random;
 use rulec::Rules;
+use rulec::history::MemoryStore;
 use rulec::why_not::Remedy;
 use serde_json::{Value as Json, json};
 use small::{is_plain, program};
@@ -164,4 +165,102 @@ fn routes_that_take_nothing_and_unknown_names_are_told() {
     let error = rules.main().why_not("nothing_like_it", &json!({})).expect_err("there is none").to_string();
     assert_eq!(error, "there is no route `nothing_like_it`; there are small, thanks, hello, default");
     assert!(rules.main().why_not("talk.small", &json!({})).is_err());
+}
+
+/// Observes the messages `earlier`. Then explains why `message` does not select `route`, and checks
+/// that the changed message selects it with this history. Returns the changed fields, and whether
+/// the change is proven to be the smallest. `None` if no change was found.
+fn change_with_history(
+    source: &str,
+    earlier: &[Json],
+    message: &Json,
+    route: &str,
+) -> Option<(Vec<(String, Json)>, bool)> {
+    let rules = Rules::from_text(source).unwrap_or_else(|error| panic!("{source}\n{error}"));
+    let store = MemoryStore::default();
+    earlier.iter().for_each(|message| rules.observe(&store, message).expect("it is recorded"));
+    let past = rules.past(&store, message).expect("a past");
+    let entry = rules.main().with_history(&past);
+    assert_ne!(entry.decide(message).chosen(), Some(route));
+    let found = entry.why_not(route, message).expect("a route");
+    assert_eq!(found.taken_by.as_deref(), entry.decide(message).chosen());
+    let Remedy::Change { fields, message, smallest } = found.remedy else {
+        assert_eq!(found.remedy, Remedy::Unknown, "{route}");
+        return None;
+    };
+    assert_eq!(entry.decide(&message).chosen(), Some(route), "{message}");
+    Some((fields.into_iter().map(|field| (field.field, field.would_be)).collect(), smallest))
+}
+
+const GUARD: &str = r#"
+input {
+  tool: string, args?: string, amount?: number, code?: string @private, now: datetime
+  ctx: { session: string }
+}
+history by ctx.session keep 24h
+route exfiltration when tool == "send_email" and any p in history within 1h: p.tool == "read_secret" -> deny
+route too_fast when (count p in history within 1m: p.tool == tool) >= 3 -> deny
+route over_budget when (sum p.amount for p in history within 1d: p.tool == "pay") + amount > 1_000 -> ask
+route unconfirmed when tool == "delete"
+  and not any c in history within 10m: c.tool == "confirm" and all q in history after c: q.tool != "edit" -> ask
+route again when previous.tool == tool and previous.args == args -> deny
+route out when (last p in history: p.tool in ["login", "logout"]).tool == "logout" and tool == "act" -> deny
+route twice when any p in history: p.args == args and p.amount == amount -> deny
+route other when tool == "buy" and not any p in history: p.tool == tool -> ask
+route hidden when any p in history: p.code == tool -> deny
+default -> run
+"#;
+
+#[test]
+fn a_change_is_found_for_rules_over_a_history() {
+    let call = |minute: u32, tool: &str| json!({"tool": tool, "now": format!("2026-01-31T12:{minute:02}:00Z"), "ctx": {"session": "s"}});
+    let mut earlier =
+        vec![call(1, "read_secret"), call(2, "pay"), call(3, "logout"), call(4, "a"), call(4, "a")];
+    earlier[1]["amount"] = json!(900);
+    earlier[2]["args"] = json!("x");
+    earlier[2]["amount"] = json!(5);
+    earlier[4]["args"] = json!("y");
+    earlier.insert(4, call(4, "a"));
+    earlier[0]["code"] = json!("secret code");
+    let message = call(5, "x");
+    let change = |route: &str| change_with_history(GUARD, &earlier, &message, route);
+    let one = |field: &str, value: Json| Some((vec![(field.to_owned(), value)], true));
+    assert_eq!(change("exfiltration"), one("tool", json!("send_email")));
+    assert_eq!(change("too_fast"), one("tool", json!("a")));
+    let (fields, smallest) = change("over_budget").expect("a change");
+    assert!(fields[0].0 == "amount" && fields[0].1.as_f64() > Some(100.0) && fields.len() == 1 && smallest);
+    assert_eq!(change("unconfirmed"), one("tool", json!("delete")));
+    let (fields, _) = change("again").expect("a change");
+    assert_eq!(fields.len(), 3, "{fields:?}");
+    assert_eq!(change("out"), one("tool", json!("act")));
+    let (mut fields, smallest) = change("twice").expect("a change");
+    fields.sort_by(|one, other| one.0.cmp(&other.0));
+    assert_eq!(fields, [("amount".to_owned(), json!(5)), ("args".to_owned(), json!("x"))]);
+    assert!(!smallest);
+    assert_eq!(change("other"), one("tool", json!("buy")));
+    // A change must not show a private value of an earlier message.
+    assert_eq!(change("hidden"), None);
+}
+
+#[test]
+fn a_message_whose_past_allows_no_change_gets_none() {
+    let source = "input { tool: string, now: datetime }\nhistory keep 1d\n\
+        route leak when tool == \"mail\" and any p in history: p.tool == \"secret\" -> deny\n\
+        route never when tool == \"mail\" and tool == \"x\" and any p in history: p.tool == tool -> deny\n\
+        default -> run";
+    let message = json!({"tool": "x", "now": "2026-01-31T12:00:00Z"});
+    let earlier = json!({"tool": "secret", "now": "2026-01-31T11:00:00Z"});
+    assert_eq!(change_with_history(source, &[], &message, "leak"), None);
+    let found = change_with_history(source, std::slice::from_ref(&earlier), &message, "leak");
+    assert_eq!(found, Some((vec![("tool".to_owned(), json!("mail"))], true)));
+    let rules = Rules::from_text(source).expect("they compile");
+    let never = rules.main().why_not("never", &message).expect("a route");
+    assert_eq!(never.remedy, Remedy::Never);
+    // Only a later time changes the decision.
+    let window = "input { tool: string, now: datetime }\nhistory keep 1d\n\
+        route busy when any p in history within 1h: p.tool == \"secret\" -> wait\ndefault -> run";
+    let message = json!({"tool": "x", "now": "2026-01-31T11:30:00Z"});
+    let found = change_with_history(window, &[earlier], &message, "default");
+    let (fields, smallest) = found.expect("a change");
+    assert!(fields.len() == 1 && fields[0].0 == "now" && smallest, "{fields:?}");
 }

@@ -7,6 +7,10 @@
 //! matches only such routes. For each other route, the solver searches for a message that selects
 //! the route and that the other version decides differently.
 
+mod history;
+
+pub use history::{HistoryChange, HistoryPart};
+
 use super::answers::{AnswerIds, build_arguments_differ};
 use super::goal::{SolverAnswer, SolverGoal};
 use super::joint_program::MergedPrograms;
@@ -14,6 +18,7 @@ use super::pairing::pair_statements;
 use super::sequence::{Sequence, SequenceBuilder, SequenceLeaf, entry_tables};
 use super::solver::{LimitedSolver, Solver};
 use hashbrown::HashMap;
+use history::{compare_histories, note_chosen_names, reads_history};
 use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_eval::decision::Choice;
@@ -31,6 +36,10 @@ pub struct Diff {
     /// table, choices, routers, flows, and tables without an incoming `goto`. Other tables are
     /// compared where a `goto` reaches them.
     pub entries: Vec<EntryDiff>,
+    /// The differences between the histories of the two versions, which hold the earlier messages.
+    /// If there are any, no entry point that reads the history has the verdict `Same`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<HistoryChange>,
     /// Notes for the reader: which parts of the rules were not compared, and why.
     pub notes: Vec<Message>,
 }
@@ -177,7 +186,8 @@ pub fn diff(old: &Version<'_>, new: &Version<'_>) -> Diff {
     let both = MergedPrograms::new(old.program, new.program);
     let mut solver = Solver::new(&both.program);
     let mut answers = AnswerIds::default();
-    let mut diff = Diff::default();
+    let mut diff = Diff { history: compare_histories(old.program, new.program), ..Diff::default() };
+    let mut reading = Vec::new();
     let mut queries_left = MAX_QUERIES;
     for (name, kind, tables) in entry_tables(old.program, new.program) {
         let values_by_version = both.values.split_at(old.program.values.len());
@@ -192,6 +202,8 @@ pub fn diff(old: &Version<'_>, new: &Version<'_>) -> Diff {
                 .push(message!("`{name}` is not compared: there are too many paths through its tables"));
             continue;
         };
+        let normal = solver.builder.normal_so_far();
+        reading.push([&old_sequence, &new_sequence].iter().any(|sequence| reads_history(normal, sequence)));
         let sides = [
             VersionSide { version: old, table: tables.0, sequence: old_sequence },
             VersionSide { version: new, table: tables.1, sequence: new_sequence },
@@ -204,6 +216,7 @@ pub fn diff(old: &Version<'_>, new: &Version<'_>) -> Diff {
         }
         diff.entries.push(entry);
     }
+    withdraw_proofs(&mut diff, note_chosen_names(old.program, new.program), &reading);
     add_notes(old.program, new.program, &mut diff.notes);
     let budget = solver.budget();
     if budget.was_exhausted() {
@@ -213,6 +226,23 @@ pub fn diff(old: &Version<'_>, new: &Version<'_>) -> Diff {
         ));
     }
     diff
+}
+
+/// Withdraws the verdict [`Verdict::Same`] from the entry points that read the history, if earlier
+/// messages or their decisions can differ between the two versions. `reading` has, for each entry
+/// point, whether it reads the history. `chosen_names` is a note if rules read the names of chosen
+/// statements.
+fn withdraw_proofs(diff: &mut Diff, chosen_names: Option<Message>, reading: &[bool]) {
+    let is_changed = diff.entries.iter().any(|entry| !entry.changes.is_empty());
+    let chosen_names = chosen_names.filter(|_| is_changed);
+    if diff.history.is_empty() && chosen_names.is_none() {
+        return;
+    }
+    let entries = diff.entries.iter_mut().zip(reading);
+    for (entry, _) in entries.filter(|(entry, reads)| **reads && entry.verdict == Verdict::Same) {
+        entry.verdict = Verdict::Undecided;
+    }
+    diff.notes.extend(chosen_names);
 }
 
 /// The declaration of an intent flow, which a classifier selects: its name, its trigger (how the

@@ -1,10 +1,14 @@
 //! Reports conditions on the history (the recorded earlier messages) that probably do not work as
 //! their author expects.
 
-use super::report::{AnalysisReport, MISSING_SOURCE};
+use super::past_decisions::{DEFAULT, impossible_decision};
+use super::past_fields::{field_path, required_value, without_typed_reads};
+use super::past_times::impossible_time;
+use super::past_windows::report_windows;
+use super::report::AnalysisReport;
 use rulec_base::diag::{Code, Diagnostic, nearest};
 use rulec_base::message;
-use rulec_lang::history::{DECISION_FIELD, WindowBound};
+use rulec_lang::history::DECISION_FIELD;
 use rulec_lang::operators::Op;
 use rulec_sema::hir::{
     Cond, CondKind, Expr, ExprKind, Fold, Operand, Outcome, Part, Predicate, Program, Rule, SlotId, Term,
@@ -14,11 +18,9 @@ use serde_json::Value as Json;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-/// The name that a decision reports as its chosen statement if a default was chosen.
-const DEFAULT: &str = "default";
-
-/// Reports three kinds of conditions on the history: windows of which one contains the other,
-/// comparisons with decisions that no rule makes, and sums that a single large message can exceed.
+/// Reports windows of which one contains the other, and times that no earlier message has. Also
+/// reports comparisons with decisions that no rule makes, and sums that a single large message can
+/// exceed.
 pub(super) fn report_conditions_on_the_past(report: &mut AnalysisReport<'_>) {
     let program = report.program;
     let Some(history) = program.history_slot() else { return };
@@ -34,17 +36,22 @@ pub(super) fn report_conditions_on_the_past(report: &mut AnalysisReport<'_>) {
                     }
                     continue;
                 }
-                Part::Cond(Cond { kind: CondKind::Quantifier { list, var, .. }, .. })
-                | Part::Expr(Expr { kind: ExprKind::Fold { list, var, .. }, .. })
+                Part::Cond(Cond { kind: CondKind::Quantifier { list, var, body, .. }, .. })
+                | Part::Expr(Expr { kind: ExprKind::Fold { list, var, body, .. }, .. })
                     if past.is_history(list) =>
                 {
                     past.elements.insert(var.id);
+                    let found = impossible_time(program, list, var, body)
+                        .or_else(|| impossible_decision(program, var, body));
+                    if let Some(diagnostic) = found {
+                        report.add_finding(diagnostic, None);
+                    }
                 }
                 Part::Cond(Cond { kind: CondKind::And(operands), .. }) => {
-                    past.report_windows(report, operands, true);
+                    report_windows(report, history, operands, true);
                 }
                 Part::Cond(Cond { kind: CondKind::Or(operands), .. }) => {
-                    past.report_windows(report, operands, false);
+                    report_windows(report, history, operands, false);
                 }
                 Part::Cond(Cond { kind: CondKind::Predicate(test), .. }) => {
                     past.report_unknown_decision(report, test);
@@ -76,16 +83,6 @@ impl<'p> DecisionNames<'p> {
     }
 }
 
-/// A quantifier over the recorded messages of the last `seconds` seconds, as in `any p in history
-/// within 1h: C`.
-struct WindowQuantifier<'p> {
-    cond: &'p Cond,
-    all: bool,
-    seconds: f64,
-    body: &'p Cond,
-    var: &'p str,
-}
-
 struct Past<'p> {
     program: &'p Program,
     history: SlotId,
@@ -95,52 +92,6 @@ struct Past<'p> {
 }
 
 impl<'p> Past<'p> {
-    /// Reports operands of an `and` (if `is_and` is true) or an `or` that differ only in the
-    /// lengths of their history windows. One of the two operands is then redundant.
-    fn report_windows(&self, report: &mut AnalysisReport<'_>, operands: &'p [Cond], is_and: bool) {
-        let windows: Vec<WindowQuantifier<'_>> =
-            operands.iter().filter_map(|part| self.window_quantifier(part)).collect();
-        for (index, one) in windows.iter().enumerate() {
-            for other in &windows[..index] {
-                let is_alike = one.all == other.all
-                    && one.var == other.var
-                    && report.source(one.body.span) != MISSING_SOURCE
-                    && report.source(one.body.span) == report.source(other.body.span);
-                if !is_alike {
-                    continue;
-                }
-                let (short, long) = match one.seconds < other.seconds {
-                    true => (one, other),
-                    false => (other, one),
-                };
-                // For `any`, the condition on the short window implies the other condition. For
-                // `all`, the condition on the long window implies it.
-                let needless = if is_and == one.all { short } else { long };
-                let kept = if std::ptr::eq(needless, short) { long } else { short };
-                let message = message!(
-                    "this condition decides nothing, because one window contains the other: `{}` and `{}`",
-                    report.quote(needless.cond.span),
-                    report.quote(kept.cond.span)
-                );
-                let diagnostic = Diagnostic::new(Code::WindowInWindow, needless.cond.span, message)
-                    .label(kept.cond.span, message!("this condition alone decides the same"))
-                    .help(message!("remove one of the two, or correct its window or its condition"));
-                report.add_finding(diagnostic, None);
-            }
-        }
-    }
-
-    /// Returns the parts of a condition that is a quantifier over `history within D`, where `D` is
-    /// constant. `None` for any other condition.
-    fn window_quantifier(&self, cond: &'p Cond) -> Option<WindowQuantifier<'p>> {
-        let CondKind::Quantifier { all, list, var, body } = &cond.kind else { return None };
-        let ExprKind::Window { list, bound: WindowBound::Since, operand } = &list.kind else { return None };
-        let ExprKind::Op(Op::Sub, _, Some(length)) = &operand.kind else { return None };
-        let is_history = matches!(list.kind, ExprKind::Slot(slot) if slot == self.history);
-        let seconds = length.as_const()?.value().to_json().as_f64()?;
-        is_history.then_some(WindowQuantifier { cond, all: *all, seconds, body, var: &var.name })
-    }
-
     /// Reports a comparison of `p.decision.target` or `p.decision.chosen` with a name that no
     /// decision of these rules can have.
     fn report_unknown_decision(&self, report: &mut AnalysisReport<'_>, test: &Predicate) {
@@ -188,15 +139,16 @@ impl<'p> Past<'p> {
 
     /// Reports a comparison that requires a large sum over the history, if no rule reads the summed
     /// field of the current message. A single message can then exceed the limit, because its own
-    /// value is not included. Nothing is reported if the sum may leave out messages that are like
-    /// the current message.
-    fn report_budget(&self, report: &mut AnalysisReport<'_>, rule: &Rule, test: &Predicate) {
+    /// value is not included. A sum over messages that the rule does not decide is not reported.
+    fn report_budget(&self, report: &mut AnalysisReport<'_>, rule: &Rule, test: &'p Predicate) {
         let sum = match (test.op, &test.right) {
             (Some(Op::Gt | Op::Ge), _) => &test.left,
             (Some(Op::Lt | Op::Le), Operand::Value(right)) => right,
             _ => return,
         };
-        let ExprKind::Fold { fold: Fold::Sum(summed), list, var, body } = &sum.kind else { return };
+        let ExprKind::Fold { fold: Fold::Sum(summed), list, var, body } = &self.without_lets(sum).kind else {
+            return;
+        };
         let mut path = Vec::new();
         if !self.is_history(list) || !field_path(summed, var.id, &mut path) || self.reads_field(&path) {
             return;
@@ -213,20 +165,32 @@ impl<'p> Past<'p> {
         report.add_finding(Diagnostic::new(Code::BudgetWithoutMessage, sum.span, message).help(help), None);
     }
 
-    /// Estimates whether `part`, a condition on an element of the history, selects messages that
-    /// are like the current message. False if `part` requires a constant value of a field, and
-    /// `condition` does not require the same value of the current message.
+    /// Returns the body of a `let` in place of its use.
+    fn without_lets(&self, value: &'p Expr) -> &'p Expr {
+        match &value.kind {
+            ExprKind::Read(inner, _) => self.without_lets(inner),
+            ExprKind::Let(id) => match self.program.let_body(*id) {
+                Term::Expr(body) => self.without_lets(body),
+                Term::Cond(_) => value,
+            },
+            _ => value,
+        }
+    }
+
+    /// True if the current message may satisfy `part`, a condition on an element of the history.
+    /// False if `part` requires a constant value of a field, and `condition` requires another value
+    /// of the current message.
     fn may_select_current(&self, part: &Cond, element: VarId, condition: &Cond) -> bool {
         let mut path = Vec::new();
         let Some((field, wanted)) = required_value(part) else { return true };
         if !field_path(field, element, &mut path) {
             return true;
         }
-        condition.conjuncts().iter().any(|part| {
-            required_value(part).is_some_and(|(field, value)| {
-                let ExprKind::Slot(slot) = without_typed_reads(field).kind else { return false };
+        condition.conjuncts().iter().all(|part| {
+            required_value(part).is_none_or(|(field, value)| {
+                let ExprKind::Slot(slot) = without_typed_reads(field).kind else { return true };
                 let slot = &self.program.slots[slot.index()];
-                slot.root.is_none() && slot.path[..] == *path && value == wanted
+                slot.root.is_some() || slot.path[..] != *path || value == wanted
             })
         })
     }
@@ -260,40 +224,5 @@ impl<'p> Past<'p> {
     /// True if a rule reads the field at this path of the current message.
     fn reads_field(&self, path: &[Arc<str>]) -> bool {
         self.program.slots.iter().any(|slot| slot.root.is_none() && slot.path[..] == *path)
-    }
-}
-
-/// Returns the expression inside typed reads: `x` for `x as number`.
-fn without_typed_reads(mut value: &Expr) -> &Expr {
-    while let ExprKind::Read(inner, _) = &value.kind {
-        value = inner;
-    }
-    value
-}
-
-/// Splits an equality test with a constant into the tested expression and the constant. `None` for
-/// other conditions.
-fn required_value(cond: &Cond) -> Option<(&Expr, Json)> {
-    let CondKind::Predicate(test) = &cond.kind else { return None };
-    let Operand::Value(right) = &test.right else { return None };
-    let is_equality = test.op == Some(Op::Eq) && !test.negated;
-    let constant = right.as_const().filter(|_| is_equality)?;
-    Some((&test.left, constant.value().to_json()))
-}
-
-/// Appends the path of the field that `value` reads of `element`, a quantifier variable, to `path`.
-/// Returns false for an expression that reads no such field.
-fn field_path(value: &Expr, element: VarId, path: &mut Vec<Arc<str>>) -> bool {
-    match &value.kind {
-        ExprKind::Var(id) => *id == element,
-        ExprKind::Read(inner, _) => field_path(inner, element, path),
-        ExprKind::Field(base, name) => {
-            let is_field = field_path(base, element, path);
-            path.push(name.clone());
-            is_field
-        }
-        // The replacement for a missing value does not change which field is read.
-        ExprKind::Op(Op::Coalesce, left, _) => field_path(left, element, path),
-        _ => false,
     }
 }

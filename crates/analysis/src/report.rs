@@ -7,6 +7,7 @@ use rulec_base::message;
 use rulec_base::source::SourceMap;
 use rulec_base::span::Span;
 use rulec_base::text::to_one_line;
+use rulec_lang::history::PastView;
 use rulec_lang::value::Tri;
 use rulec_sema::hir::{Cond, CondKind, Program, Rule, RuleId};
 use serde_json::Value as Json;
@@ -108,6 +109,11 @@ impl<'p> AnalysisReport<'p> {
     /// Evaluates a condition for a message with the reference evaluator. Host functions return
     /// missing. If too few steps are left, the result is unknown, and the budget is exhausted.
     pub fn evaluate(&self, cond: &Cond, message: &Json) -> Tri {
+        self.evaluate_over(cond, message, PastView::default())
+    }
+
+    /// Evaluates a condition like [`AnalysisReport::evaluate`], with the earlier messages `past`.
+    pub fn evaluate_over(&self, cond: &Cond, message: &Json, past: PastView<'_>) -> Tri {
         if !self.budget.charge(EVALUATION_STEPS + self.program.lets.len() / LETS_PER_STEP) {
             return Tri::Unknown;
         }
@@ -118,6 +124,7 @@ impl<'p> AnalysisReport<'p> {
             &arena,
             rulec_eval::host::HostCalls::new(&[]),
         )
+        .with_history(past)
         .eval_cond(cond)
     }
 }

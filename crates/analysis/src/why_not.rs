@@ -5,6 +5,7 @@
 use super::answers::AnswerIds;
 use super::budget::StepBudget;
 use super::minimal_change::{NearestMessage, NearestResult, find_nearest_message};
+use super::past_terms::{AssumedPast, PastTerms};
 use super::report::AnalysisReport;
 use super::sequence::{Sequence, SequenceBuilder, SequenceLeaf};
 use super::solver::Solver;
@@ -14,9 +15,12 @@ use rulec_base::message;
 use rulec_base::source::SourceMap;
 use rulec_eval::decision::Choice;
 use rulec_eval::trace::MASK;
+use rulec_lang::history::PastView;
 use rulec_lang::operators::{Op, TestMode};
 use rulec_lang::value::Tri;
-use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Predicate, Program, RuleId, TableId, Term};
+use rulec_sema::hir::{
+    Cond, CondKind, Expr, ExprKind, Operand, Predicate, Program, RuleId, SlotId, TableId, Term,
+};
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::sync::Arc;
@@ -112,6 +116,8 @@ pub struct WhyNotQuery<'p> {
     pub message: &'p Json,
     /// Function that returns the statement that the reference evaluator chooses for a message.
     pub decide: &'p dyn Fn(&Json) -> Choice,
+    /// Function that returns the earlier messages that the decision about a message can read.
+    pub past: &'p dyn Fn(&Json) -> PastView<'p>,
 }
 
 /// Explains why a message does not select a statement.
@@ -120,14 +126,73 @@ pub struct WhyNotQuery<'p> {
 /// If there is no statement with this name, returns the names that exist.
 #[doc(hidden)]
 pub fn explain_why_not(query: &WhyNotQuery<'_>) -> Result<WhyNot, Vec<String>> {
-    let mut solver = Solver::new(query.program);
+    match query.program.history_slot() {
+        Some(history) => explain_over_past(query, history),
+        None => explain_assuming(query, None, (query.message, &[])).map(|(found, _)| found),
+    }
+}
+
+/// Explains why a message does not select a statement, for rules that read the history in the slot
+/// `history`. Searches from several messages, each with other values of the parts of conditions
+/// that read the history.
+fn explain_over_past(query: &WhyNotQuery<'_>, history: SlotId) -> Result<WhyNot, Vec<String>> {
+    let terms = PastTerms::new(query.program, history);
+    let has_key = query.program.history.as_ref().is_some_and(|history| history.key.is_some());
+    let mut tried = Vec::new();
+    let mut best: Option<(usize, WhyNot)> = None;
+    let mut steps = 0;
+    for (index, start) in terms.starts(query.message, (query.past)(query.message)).into_iter().enumerate() {
+        let values = terms.values(&start, (query.past)(&start.message));
+        // With equal values, this start finds no smaller change than the earlier start.
+        if tried.contains(&values) {
+            continue;
+        }
+        let assumed = terms.assume(&values);
+        tried.push(values);
+        let (mut found, taken) = explain_assuming(query, Some(&assumed), (&start.message, &start.replaced))?;
+        if let Remedy::Change { fields, smallest, .. } = &mut found.remedy {
+            let count = fields.len();
+            *smallest = count <= 1 || (*smallest && index == 0 && terms.are_fixed() && !has_key);
+            if best.as_ref().is_none_or(|(fewest, _)| count < *fewest) {
+                best = Some((count, found));
+            }
+        } else if found.remedy == Remedy::Chosen {
+            return Ok(found);
+        }
+        steps += taken;
+        if steps >= StepBudget::default().total() || best.as_ref().is_some_and(|(fewest, _)| *fewest <= 1) {
+            break;
+        }
+    }
+    if let Some((_, best)) = best {
+        return Ok(best);
+    }
+    // Without assumptions, a proof that no message selects the statement holds for every history.
+    let (mut found, _) = explain_assuming(query, None, (query.message, &[]))?;
+    if found.remedy != Remedy::Never {
+        found.remedy = Remedy::Unknown;
+    }
+    Ok(found)
+}
+
+/// Explains why a message does not select a statement; the search uses the rules `assumed` instead
+/// of the rules of the query. The search starts from the message `start`, in which the fields
+/// `replaced` have other values than in the message of the query. Also returns the number of steps
+/// that the search took.
+fn explain_assuming(
+    query: &WhyNotQuery<'_>,
+    assumed: Option<&AssumedPast>,
+    (start, replaced): (&Json, &[Vec<Arc<str>>]),
+) -> Result<(WhyNot, u64), Vec<String>> {
+    let mut solver = Solver::new(assumed.map_or(query.program, |assumed| &assumed.program));
     let mut answers = AnswerIds::default();
     let (program, values) = (query.program, &*query.program.values);
+    let conditions = assumed.map(|assumed| &*assumed.conditions);
     let mut sequence_builder =
-        SequenceBuilder { program, conditions: None, values, solver: &mut solver, answers: &mut answers };
+        SequenceBuilder { program, conditions, values, solver: &mut solver, answers: &mut answers };
     let Some(sequence) = sequence_builder.build_sequence(Some(query.entry)) else {
         let (route, remedy) = (query.route.to_owned(), Remedy::Unknown);
-        return Ok(WhyNot { route, taken_by: None, remedy, private_message: false });
+        return Ok((WhyNot { route, taken_by: None, remedy, private_message: false }, 0));
     };
     let statements = sequence.leaves.split_last().map_or(&[][..], |(_, statements)| statements);
     // The name may include the table, as in tests: `TABLE.ROUTE`.
@@ -159,12 +224,12 @@ pub fn explain_why_not(query: &WhyNotQuery<'_>) -> Result<WhyNot, Vec<String>> {
     };
     if selected.is_some_and(|selected| requested.contains(&selected)) {
         explanation.remedy = Remedy::Chosen;
-        return Ok(explanation);
+        return Ok((explanation, 0));
     }
     let mut best: Option<(usize, NearestMessage)> = None;
     let mut is_undecided = false;
     for statement in requested {
-        match find_nearest_message(&mut solver, &sequence, statement, query.message, &decide) {
+        match find_nearest_message(&mut solver, &sequence, statement, start, &decide) {
             NearestResult::Never => {}
             NearestResult::Unknown => is_undecided = true,
             NearestResult::Message(nearest) => {
@@ -182,10 +247,10 @@ pub fn explain_why_not(query: &WhyNotQuery<'_>) -> Result<WhyNot, Vec<String>> {
             let privacy = program.message_privacy();
             explanation.private_message = privacy.mask(nearest.message.clone()) != nearest.message;
             explanation.remedy =
-                describe_change(query, &solver, &sequence, (statement, nearest), is_undecided);
+                describe_change((query, replaced), &solver, &sequence, (statement, nearest), is_undecided);
         }
     }
-    Ok(explanation)
+    Ok((explanation, solver.budget().taken()))
 }
 
 /// True if the statement, or a `goto` that leads to the statement, is named `name`.
@@ -195,9 +260,10 @@ fn is_named(leaf: &SequenceLeaf, name: &str) -> bool {
 
 /// Describes the change that makes a message select the statement with the index `statement` in
 /// `sequence`. `nearest` is the changed message. `is_undecided` is true if another statement with
-/// the requested name might need a smaller change.
+/// the requested name might need a smaller change. `replaced` are the fields that already had
+/// another value when the search started.
 fn describe_change(
-    query: &WhyNotQuery<'_>,
+    (query, replaced): (&WhyNotQuery<'_>, &[Vec<Arc<str>>]),
     solver: &Solver<'_>,
     sequence: &Sequence,
     (statement, nearest): (usize, NearestMessage),
@@ -210,6 +276,7 @@ fn describe_change(
         report: &report,
         old_message: query.message,
         new_message: &nearest.message,
+        past: query.past,
         requirements: Vec::new(),
     };
     for rule in sequence.rules_to_leaf(statement) {
@@ -227,8 +294,18 @@ fn describe_change(
     let value_at = |message: &Json, keys: &[Arc<str>]| -> Json {
         keys.iter().try_fold(message, |json, key| json.get(&**key)).cloned().unwrap_or_default()
     };
-    let fields = nearest.changed.iter().map(|path| {
-        let keys = &solver.theory.values.atoms.paths[*path].keys;
+    let mut changed: Vec<&Vec<Arc<str>>> =
+        nearest.changed.iter().map(|path| &solver.theory.values.atoms.paths[*path].keys).collect();
+    for keys in replaced {
+        let is_within = |path: &Vec<Arc<str>>| keys.starts_with(path) || path.starts_with(keys);
+        if !changed.iter().any(|path| is_within(path)) {
+            changed.push(keys);
+        }
+    }
+    if !replaced.is_empty() {
+        changed.retain(|keys| value_at(query.message, keys) != value_at(&nearest.message, keys));
+    }
+    let fields = changed.into_iter().map(|keys| {
         let privacy = keys.iter().fold(query.program.message_privacy(), |privacy, key| privacy.at_key(key).0);
         FieldChange {
             field: keys.join("."),
@@ -247,15 +324,17 @@ fn describe_change(
 
 /// Collects in words what the tests in conditions require of message fields. An explanation shows
 /// these requirements next to each field that must change.
-struct RequirementWords<'w> {
+struct RequirementWords<'w, 'p> {
     report: &'w AnalysisReport<'w>,
     old_message: &'w Json,
     new_message: &'w Json,
+    /// Function that returns the earlier messages that the decision about a message can read.
+    past: &'w dyn Fn(&Json) -> PastView<'p>,
     /// Each requirement in words, with the message fields that its predicate reads.
     requirements: Vec<(Vec<Vec<Arc<str>>>, Message)>,
 }
 
-impl RequirementWords<'_> {
+impl RequirementWords<'_, '_> {
     /// Returns the requirements of predicates that read the field `keys`, a field inside it or a
     /// record around it.
     fn requirements_about(&self, keys: &[Arc<str>]) -> Vec<Message> {
@@ -366,6 +445,6 @@ impl RequirementWords<'_> {
 }
 
 /// True if a predicate has the truth value `want` for a message. False if the predicate is unknown.
-fn has_truth_value(words: &RequirementWords<'_>, test_cond: &Cond, message: &Json, want: bool) -> bool {
-    words.report.evaluate(test_cond, message) == Tri::from(want)
+fn has_truth_value(words: &RequirementWords<'_, '_>, test_cond: &Cond, message: &Json, want: bool) -> bool {
+    words.report.evaluate_over(test_cond, message, (words.past)(message)) == Tri::from(want)
 }

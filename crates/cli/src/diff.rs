@@ -7,14 +7,14 @@ use super::run::select_entry;
 use super::stream::open_input;
 use super::term::{Format, Out, Term, paint};
 use super::{CliError, Status};
-use rulec::diff::{Change, ChangeKind, Diff, EntryDiff, Verdict, answer};
+use rulec::diff::{Change, ChangeKind, Diff, EntryDiff, HistoryChange, Verdict, answer};
 use rulec::history::MemoryStore;
 use rulec::{Decision, Entry, Message, Session};
 use rulec_base::diag::comma_list;
 use rulec_base::json::{self, DecimalPaths};
 use rulec_base::message;
 use rulec_base::text::{display_width, to_one_line, to_printable};
-use rulec_report::log;
+use rulec_report::log::{self, ParsedLine};
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -151,6 +151,13 @@ fn write_diff(diff: &Diff, color: bool, out: &mut Out) -> Result<(), CliError> {
         }
         out.write_line("")?;
     }
+    for HistoryChange { before, after, .. } in &diff.history {
+        out.write_message(&match (before, after) {
+            (Some(before), Some(after)) => message!("history: `{before}` before, `{after}` after"),
+            (Some(before), None) => message!("history: `{before}` before, removed after"),
+            (None, after) => message!("history: `{}` added", after.as_deref().unwrap_or_default()),
+        })?;
+    }
     for note in &diff.notes {
         out.write_message(&message!("note: {note}"))?;
     }
@@ -168,6 +175,10 @@ fn write_diff(diff: &Diff, color: bool, out: &mut Out) -> Result<(), CliError> {
             sum(|entry| entry.asked)
         ),
         Verdict::Different => message!("some messages are answered differently ({compared})"),
+        Verdict::Undecided if sum(|entry| entry.open) == 0 => message!(
+            "no message was found that the two versions answer differently, but such a message may exist, for \
+            the reason above ({compared})"
+        ),
         Verdict::Undecided => message!(
             "no message was found that the two versions answer differently, but such a message may exist: \
             {} of {} questions stayed open ({compared})",
@@ -286,7 +297,11 @@ fn replay_messages(
                 replay.refused += 1;
                 continue;
             };
-            let Some(message) = log::parse_line(message).message() else {
+            let parsed = log::parse_line(message);
+            if matches!(parsed, ParsedLine::Observed(_)) && !has_history {
+                continue;
+            }
+            let Some(message) = parsed.message() else {
                 replay.refused += 1;
                 continue;
             };

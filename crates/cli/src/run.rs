@@ -28,7 +28,8 @@ use rulec_base::diag::comma_list;
 use rulec_base::json::JsonError;
 use rulec_base::message;
 use rulec_report::answer::{Answer, AnswerLine, AnswerOptions, IntentAnswer};
-use rulec_runtime::route::DecidedMessage;
+use rulec_report::log::observed_message;
+use rulec_runtime::route::{DecidedMessage, observed_log_line};
 use rulec_sema::hir::TableKind;
 use serde_json::Value as Json;
 use std::path::PathBuf;
@@ -283,6 +284,14 @@ impl DecidingWorker<'_> {
             self.log_lines.extend(decided.to_log_line().unwrap_or_default());
         }
     }
+
+    /// Adds a message that was only recorded to the lines for the decision log, if the user asked
+    /// for a log. So a replay of the log has the same earlier messages.
+    fn log_observed(&mut self, message: &Json) {
+        if let (Some(_), Some(message)) = (&self.args.log, observed_message(message)) {
+            self.log_lines.extend(observed_log_line(self.rules, &message).unwrap_or_default());
+        }
+    }
 }
 
 /// The data that a language model contributed to the decision of a choice.
@@ -372,6 +381,7 @@ impl Worker for DecidingWorker<'_> {
         let mut message = self.parse(message)?;
         let rules = self.rules;
         if self.history.is_some_and(|history| history.observe(rules, line, &message, out)) {
+            self.log_observed(&message);
             return Ok(());
         }
         let ModelContribution { reason: model_reason, failure: model_failure } =

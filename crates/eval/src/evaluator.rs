@@ -159,6 +159,11 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         self.message
     }
 
+    /// Returns the recorded messages that rules read as `history`.
+    pub(crate) fn past(&self) -> PastView<'a> {
+        self.history
+    }
+
     /// Returns the arena for computed values. The arena also records which limits were exceeded.
     pub fn arena(&self) -> &'a Arena {
         self.arena

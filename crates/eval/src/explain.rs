@@ -2,6 +2,7 @@
 //! explanation is built from a trace, see [`crate::trace`]; nothing is evaluated here.
 
 mod paint;
+mod past;
 mod render;
 mod show;
 mod summary;
@@ -66,6 +67,10 @@ use ts_rs::TS;
 /// truncated value. `recorded` lists the positions of the recorded messages from which a value was
 /// computed, unless the value is masked. The `elements` of a quantifier have `shown` (each with
 /// `index`, `element` and `when`), `more` and `skipped`.
+///
+/// A condition on the history has `past`. `searched` is the number of messages that a quantifier
+/// searched, and `count` is the number of messages that decided. `newest` is the newest of the
+/// messages that decided, with its time `at` and its `age` in seconds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Explanation {

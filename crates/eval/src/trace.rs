@@ -22,8 +22,8 @@ mod truths;
 mod wording;
 
 pub use data::{
-    DefaultTrace, ElementTrace, Elements, HostFailed, Mark, NodeKind, Note, Operand, RouteTrace,
-    SkippedCondition, TableTrace, TraceNode,
+    DefaultTrace, ElementTrace, Elements, HostFailed, Mark, NodeKind, Note, Operand, PastMessage, PastTrace,
+    RouteTrace, SkippedCondition, TableTrace, TraceNode,
 };
 pub use private::{MASK, mask_args, mask_message};
 pub use quote::{Location, Source};

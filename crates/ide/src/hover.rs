@@ -51,6 +51,9 @@ impl Analysis {
             return number_hover(token.text(text), token.span(file));
         }
         let word = token.text(text);
+        if let Some(hover) = self.history_hover(file, &tokens, index) {
+            return Some(hover);
+        }
         let is_called = tokens.get(index + 1).is_some_and(|next| next.kind == TokenKind::OpenParen);
         if let (true, Some(function)) = (is_called, Function::from_name(word)) {
             return Some(function_hover(function.info(), token.span(file)));
@@ -65,6 +68,57 @@ impl Analysis {
         let is_keyword = tokens::class_of_token(text, &tokens, index) == Some(TokenClass::Keyword);
         let row = word_doc(word).filter(|_| is_keyword)?;
         Some(word_hover(row, token.span(file)))
+    }
+
+    /// True if a file of the rules has a `history` statement, so that `history` and `previous` are
+    /// names.
+    pub(super) fn has_history(&self) -> bool {
+        let mut lines = self.sources.iter().flat_map(|(_, file)| file.text.lines());
+        lines.any(|line| line.split_whitespace().next() == Some("history"))
+    }
+
+    /// Returns the hover text of a word of the history: `previous`, or a word of a `history`
+    /// statement or of a part of the history. `None` for other words.
+    fn history_hover(&self, file: FileId, tokens: &[Token], index: usize) -> Option<Hover> {
+        let text = self.text(file);
+        let word = |index: usize| tokens.get(index).map_or("", |token| token.text(text));
+        if !self.has_history() || index.checked_sub(1).is_some_and(|before| word(before) == ".") {
+            return None;
+        }
+        // The number of tokens between `history` and the word that bounds it is small.
+        let follows_history = || (index.saturating_sub(8)..index).any(|before| word(before) == "history");
+        let (example, explanation) = match word(index) {
+            "history" => (
+                "any p in history within 1h: p.tool == tool",
+                message!("the earlier messages with the same key, oldest first"),
+            ),
+            "previous" => (
+                "previous.tool == tool",
+                message!("the last earlier message of the history; missing if there is none"),
+            ),
+            "keep" if follows_history() => {
+                ("history by user.id keep 1d", message!("how long the history keeps a message"))
+            }
+            "most" if follows_history() => (
+                "history by user.id keep 1d at most 100",
+                message!("how many messages the history keeps for each key"),
+            ),
+            "within" if follows_history() => (
+                "any p in history within 1h: p.tool == tool",
+                message!("only the earlier messages whose time is in this span before `now`"),
+            ),
+            "after" if follows_history() => (
+                "any q in history: all p in history after q: p.tool != \"edit\"",
+                message!("only the messages after this message of the history"),
+            ),
+            "before" if follows_history() => (
+                "count p in history: not any q in history before p: q.user == p.user",
+                message!("only the messages before this message of the history"),
+            ),
+            _ => return None,
+        };
+        let span = tokens[index].span(file);
+        Some(Hover { span, code: example.to_owned(), text: explanation, page: None })
     }
 
     /// Returns code that describes a symbol: its name and type if the type is known, otherwise the

@@ -20,6 +20,8 @@ pub const AT_FIELD: &str = "at";
 /// The field of an element with the decision about its message. Missing if the message was only
 /// observed, not decided.
 pub const DECISION_FIELD: &str = "decision";
+/// The field of [`DECISION_FIELD`] with the name of the statement that was chosen.
+pub const CHOSEN_FIELD: &str = "chosen";
 /// The field of an element with its position, an int. Consecutive elements have consecutive
 /// positions, so the index of an element follows from its position. Authors of rules cannot write
 /// this name.

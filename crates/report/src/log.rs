@@ -11,6 +11,9 @@ pub enum ParsedLine {
     Message(Json),
     /// The line is a logged decision, which may contain its message.
     LoggedDecision(LoggedDecision),
+    /// The line of a decision log is a message that was recorded in the history, but not decided.
+    /// The message has the mark that [`observed_message`] reads.
+    Observed(Json),
 }
 
 /// A decision from the decision log, which the library's `Router` and `rulec run --log` write.
@@ -37,6 +40,12 @@ pub struct LoggedDecision {
 /// Parses a line that may be a message or a logged decision. A line is a logged decision if it has
 /// a text field `entry` and the fields `route` and `generation`. Any other line is a message.
 pub fn parse_line(mut line: Map<String, Json>) -> ParsedLine {
+    if is_observed(&line)
+        && let Some(Json::Object(mut message)) = line.remove("message")
+    {
+        message.insert(OBSERVE_FIELD.to_owned(), Json::Bool(true));
+        return ParsedLine::Observed(Json::Object(message));
+    }
     if line.contains_key("generation") && is_decision(&line) {
         return ParsedLine::LoggedDecision(read_logged(&mut line));
     }
@@ -56,6 +65,14 @@ pub fn parse_decision(mut line: Map<String, Json>) -> Option<LoggedDecision> {
     Some(read_logged(&mut line))
 }
 
+/// True for a line of a decision log about a message that was recorded, but not decided.
+pub fn is_observed(line: &Map<String, Json>) -> bool {
+    line.get("observed") == Some(&Json::Bool(true))
+        && line.contains_key("generation")
+        && line.get("message").is_some_and(Json::is_object)
+        && !is_decision(line)
+}
+
 /// The keys under which `rulec run` prints the chosen route, branch or flow.
 const PRINTED_NAMES: [&str; 3] = ["chosen", "branch", "name"];
 
@@ -69,7 +86,7 @@ impl ParsedLine {
     /// Returns the message of the line; `None` for a decision that was logged without its message.
     pub fn message(self) -> Option<Json> {
         match self {
-            ParsedLine::Message(message) => Some(message),
+            ParsedLine::Message(message) | ParsedLine::Observed(message) => Some(message),
             ParsedLine::LoggedDecision(logged) => logged.message,
         }
     }
@@ -149,6 +166,18 @@ mod tests {
             .expect("a log is known to be one");
         assert_eq!(parsed_as_log.path, ["north"]);
         assert_eq!(parse_decision(Map::new()), None);
+    }
+
+    #[test]
+    fn an_observed_message_is_no_decision() {
+        let line =
+            json!({"time": "2026-01-01T00:00:00Z", "generation": 3, "observed": true, "message": {"n": 1}});
+        let ParsedLine::Observed(message) = parse_value(line.clone()) else { panic!("it is observed") };
+        assert_eq!(observed_message(&message), Some(json!({"n": 1})));
+        assert_eq!(parse_decision(line.as_object().cloned().unwrap_or_default()), None);
+        // A message may have fields of the same names.
+        let message = json!({"observed": true, "message": "hi"});
+        assert_eq!(parse_value(message.clone()), ParsedLine::Message(message));
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub use handler::{HandlerError, HandlerResult, Reply, Request};
 pub use hooks::Finished;
 #[doc(hidden)]
 pub use log::credentials::Credentials;
-pub use log::{DecidedMessage, DecisionLog, DecisionLogBuilder, LogStats};
+pub use log::{DecidedMessage, DecisionLog, DecisionLogBuilder, LogStats, observed_log_line};
 pub use outcome::{Attempt, HandlerOutcome, Outcome};
 pub use permission::Permissions;
 pub use policy::{CircuitState, Policy};

@@ -13,10 +13,10 @@ use crate::receipt::Receipt;
 use crate::rules::StartError;
 use crate::trace::TraceId;
 use output::{LogEnd, Output};
-use rulec::{Decision, LiveRules, SigningKey};
+use rulec::{Decision, LiveRules, Rules, SigningKey};
 use rulec_base::message;
 use rulec_report::chain::Chain;
-use rulec_runtime::route::DecidedMessage;
+use rulec_runtime::route::{DecidedMessage, observed_log_line};
 use serde_json::Value as Json;
 use spill::Spill;
 use std::io::Write;
@@ -278,6 +278,16 @@ impl DecisionLog {
             }
         }
         Receipt::NONE
+    }
+
+    /// Queues the line of a message that was recorded in a history, but not decided. Such a line is
+    /// never dropped, because later decisions of the log read the message.
+    pub fn record_observed(&self, rules_name: &str, rules: &Rules, message: &Json) -> Receipt {
+        // Writing cannot fail: the message was read as JSON.
+        let line = observed_log_line(rules, message).unwrap_or_default();
+        let mut line: Json = serde_json::from_slice(&line).unwrap_or_default();
+        line["rules"] = rules_name.into();
+        self.audit(&line)
     }
 
     /// Queues a line about a change of the rules. Such a line is never dropped, even if the waiting

@@ -65,3 +65,17 @@ fn wrong_usage_and_bad_rules() {
     let ran = folder.rulec(&["diff", "old.rules", "old.rules", "--replay", "-", "--entry", "x"]).expect(2);
     assert!(ran.err.contains("there is no entry `x`"), "{}", ran.err);
 }
+
+#[test]
+fn a_difference_of_histories_is_shown_and_nothing_is_proven() {
+    let old = "input { user: string, now: datetime }\nhistory keep 1h\n\
+        route a when (count p in history: p.user == user) > 3 -> a\n";
+    let ran = folder(old, &old.replace("1h", "2h")).rulec(&DIFF).expect(1);
+    assert!(ran.out.contains("history: `keep 1h` before, `keep 2h` after"), "{}", ran.out);
+    assert!(ran.out.contains("may exist, for the reason above"), "{}", ran.out);
+    let added = old.replace("history keep", "history by user keep");
+    let ran = folder(old, &added).rulec(&DIFF).expect(1);
+    assert!(ran.out.contains("history: `by user` added"), "{}", ran.out);
+    let ran = folder(&added, old).rulec(&DIFF).expect(1);
+    assert!(ran.out.contains("history: `by user` before, removed after"), "{}", ran.out);
+}

@@ -134,3 +134,46 @@ fn a_folder_keeps_the_messages_of_judged_payloads() {
     assert!(folder.rulec(&why).expect(0).out.contains("too many calls"));
     assert!(folder.fed(&run, line(2)).expect(0).out.contains("\"reject\""));
 }
+
+/// The log of a run has the observed messages, so a replay of the log decides as the messages do.
+#[test]
+fn a_decision_log_has_the_observed_messages() {
+    let mut observed: serde_json::Value = serde_json::from_str(&call("secret", "ann", 0)).expect("JSON");
+    observed["observe"] = json!(true);
+    let lines = format!("{observed}\n{}", call("mail", "ann", 1));
+    let changed = RULES.replace("tool == \"mail\" and", "tool == \"letter\" and");
+    let folder = Folder::with(RULES).file("b.rules", &changed).file("calls.jsonl", &lines);
+    folder.rulec(&["run", "a.rules", "calls.jsonl", "--history", "--log", "log.jsonl"]).expect(0);
+    let log = std::fs::read_to_string(folder.path("log.jsonl")).expect("a log");
+    let line: serde_json::Value = serde_json::from_str(log.lines().next().expect("a line")).expect("JSON");
+    assert_eq!((&line["observed"], &line["message"]["tool"]), (&json!(true), &json!("secret")));
+    assert_eq!((line.get("route"), line["message"].get("observe")), (None, None));
+    for file in ["calls.jsonl", "log.jsonl"] {
+        let ran = folder.rulec(&["diff", "a.rules", "b.rules", "--replay", file]).expect(1);
+        assert!(ran.out.contains("1 message replayed: 1 answered differently"), "{file}: {}", ran.out);
+    }
+    let doctor = folder.rulec(&["doctor", "a.rules", "--log", "log.jsonl"]);
+    assert!(!format!("{}{}", doctor.out, doctor.err).contains("lines are"), "{}{}", doctor.out, doctor.err);
+}
+
+/// An explanation names the message that decided, however long the history is.
+#[cfg(feature = "history")]
+#[test]
+fn why_names_the_message_that_decided() {
+    let mut lines: String = (0..30).map(|second| call("other", "ann", second)).collect();
+    lines += &call("secret", "ann", 30);
+    lines += &(31..50).map(|second| call("search", "ann", second)).collect::<String>();
+    let folder = Folder::with(RULES);
+    folder.fed(&["run", "a.rules", "--history", "past"], lines).expect(0);
+    let why = |tool: &str| {
+        let input = call(tool, "ann", 55);
+        folder.rulec(&["why", "a.rules", "--history", "past", "--input", &input]).expect(0).out
+    };
+    let leak = why("mail");
+    assert!(leak.contains("(because of the message of 2026-01-31T12:00:30Z (25s before))"), "{leak}");
+    assert!(!leak.contains("{ tool:"), "{leak}");
+    let fast = why("search");
+    assert!(fast.contains("because of 19 messages, the last of 2026-01-31T12:00:49Z (6s before)"), "{fast}");
+    let near = why("mail").replace("secret", "");
+    assert!(near.starts_with("`leak` is chosen"), "{near}");
+}

@@ -17,7 +17,7 @@ const MAX_ITEMS: usize = 5;
 
 /// Formats an operand, such as `ctx.n = 3` or `ctx.n is missing`.
 pub(super) fn format_operand(operand: &Operand, language: Language) -> String {
-    let name = escape_and_truncate(&operand.text, 50);
+    let name = shorten_name(&operand.text);
     match &operand.value {
         None => message!("{name} is missing").localized(language).into_owned(),
         Some(value) => {
@@ -26,6 +26,22 @@ pub(super) fn format_operand(operand: &Operand, language: Language) -> String {
             format!("{name} = {}", printer.text)
         }
     }
+}
+
+/// Maximum number of characters of the name of an operand, which may be an expression.
+const MAX_NAME_CHARS: usize = 50;
+/// Number of characters at the end of a long name that are shown. An expression that is cut only at
+/// its end reads as another expression: `(sum … )` for `(sum …) + n`.
+const NAME_END_CHARS: usize = 20;
+
+/// Escapes the name of an operand, and leaves out the middle of a long name.
+fn shorten_name(name: &str) -> String {
+    let count = name.chars().count();
+    if count <= MAX_NAME_CHARS {
+        return escape_and_truncate(name, MAX_NAME_CHARS);
+    }
+    let end: String = name.chars().skip(count - NAME_END_CHARS).collect();
+    escape_and_truncate(name, MAX_NAME_CHARS - NAME_END_CHARS) + &escape_and_truncate(&end, NAME_END_CHARS)
 }
 
 pub(super) fn format_value(json: &Json, language: Language) -> String {

@@ -2,6 +2,7 @@
 //! decided. Near misses follow, such as routes that were not chosen although an operand of their
 //! condition was true. The rendered tree shows the details.
 
+use super::past::{deciding_message, searched_messages};
 use super::show::{escape_and_truncate, format_operand};
 use super::{Explanation, format_handler_call};
 use crate::trace::{Mark, NodeKind, Note, RouteTrace, TableTrace, TraceNode};
@@ -292,15 +293,17 @@ fn first_unknown_reason(node: &TraceNode) -> Option<&Message> {
     reason.or_else(|| node.children.iter().find_map(first_unknown_reason))
 }
 
-/// Formats the values that a test read, such as `ctx.n = 3`, joined by commas.
+/// Formats the values that a test read, such as `ctx.n = 3`, joined by commas. For a condition on
+/// the history, names the message that decided, or the number of messages that were searched.
 fn format_operands(node: &TraceNode, language: Language) -> String {
+    let deciding = deciding_message(node, language);
+    if let Some(searched) = searched_messages(node, language) {
+        return deciding.unwrap_or(searched);
+    }
     let operands = node.operands.iter().chain(match node.children.as_slice() {
         [child] => child.operands.iter(),
         _ => [].iter(),
     });
-    operands
-        .take(MAX_LISTED_ITEMS)
-        .map(|operand| format_operand(operand, language))
-        .collect::<Vec<_>>()
-        .join(", ")
+    let values = operands.take(MAX_LISTED_ITEMS).map(|operand| format_operand(operand, language));
+    values.chain(deciding).collect::<Vec<_>>().join(", ")
 }

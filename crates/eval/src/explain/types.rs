@@ -3,8 +3,8 @@
 
 use super::{Explanation, IntentTrace, RankedIntent};
 use crate::trace::{
-    DefaultTrace, ElementTrace, Elements, HostFailed, Location, Mark, NodeKind, Note, Operand, RouteTrace,
-    TableTrace, TraceNode,
+    DefaultTrace, ElementTrace, Elements, HostFailed, Location, Mark, NodeKind, Note, Operand, PastMessage,
+    PastTrace, RouteTrace, TableTrace, TraceNode,
 };
 use ts_rs::{Config, TS};
 
@@ -31,6 +31,8 @@ fn the_types_of_an_explanation_are_written() {
         declaration::<NodeKind>,
         declaration::<Note>,
         declaration::<TraceNode>,
+        declaration::<PastTrace>,
+        declaration::<PastMessage>,
         declaration::<Operand>,
         declaration::<Elements>,
         declaration::<ElementTrace>,

@@ -52,11 +52,22 @@ impl<'a> TracedEvaluator<'a, '_> {
                 return node;
             }
             CondKind::Predicate(predicate) => {
-                self.add_predicate_details(predicate, cond.span, &values, &mut node)
+                self.add_predicate_details(predicate, cond.span, &values, &mut node);
+                let recorded = node.operands.iter().flat_map(|operand| &operand.recorded).copied();
+                let recorded: Vec<usize> = recorded.collect();
+                node.past = self.past_trace(None, &recorded).filter(|past| past.count > 0);
             }
-            CondKind::Quantifier { list, .. } => match value.elements() {
+            CondKind::Quantifier { list, all, .. } => match value.elements() {
                 Some(all_elements) => {
-                    let skipped = all_elements.count() - elements.evaluated_count();
+                    let count = all_elements.count();
+                    let skipped = count - elements.evaluated_count();
+                    if self.is_history(list) {
+                        let deciding = if *all { Mark::False } else { Mark::True };
+                        let deciding = elements.shown.iter().filter(|item| item.when.result == deciding);
+                        let recorded: Vec<usize> =
+                            deciding.flat_map(|item| &item.element.recorded).copied().collect();
+                        node.past = self.past_trace(Some(count), &recorded);
+                    }
                     node.elements = Some(Elements { skipped, ..elements });
                 }
                 None => node.because.push(self.explain_wrong_kind(list, value, KindSet::LIST)),
@@ -101,6 +112,7 @@ impl<'a> TracedEvaluator<'a, '_> {
             note: None,
             children: Vec::new(),
             elements: None,
+            past: None,
         }
     }
 

@@ -243,6 +243,39 @@ pub struct TraceNode {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub elements: Option<Elements>,
+    /// The earlier messages that decided this condition; `None` if the condition reads no history.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub past: Option<PastTrace>,
+}
+
+/// The earlier messages that decided a condition on the history.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+pub struct PastTrace {
+    /// The number of messages that a quantifier searched; `None` for other conditions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub searched: Option<usize>,
+    /// The number of messages that decided the condition, such as the counted ones.
+    pub count: usize,
+    /// The newest of these messages; `None` if no single message decided the condition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub newest: Option<PastMessage>,
+}
+
+/// An earlier message that decided a condition.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+pub struct PastMessage {
+    /// The time of the message.
+    pub at: String,
+    /// The number of seconds from the message to the decided message, negative for a message that
+    /// is later. `None` if the decided message has no time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional, type = "number"))]
+    pub age: Option<i64>,
 }
 
 /// A value that a predicate tested, as an explanation shows it.

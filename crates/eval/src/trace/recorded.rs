@@ -1,11 +1,13 @@
 //! Finds the recorded messages of a history from which an operand was computed, so that an
 //! explanation can name them.
 
-use super::Operand;
 use super::private::recorded_position;
 use super::record::{FoldMessages, TracedEvaluator};
-use rulec_lang::value::Tri;
+use super::{Operand, PastMessage, PastTrace};
+use rulec_lang::history::{AT_FIELD, POSITION_FIELD};
+use rulec_lang::value::{Tri, parse_datetime};
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Fold, Part, Var};
+use serde_json::Value as Json;
 
 /// Maximum number of recorded messages that an operand lists.
 const MAX_RECORDED_MESSAGES: usize = 1000;
@@ -65,8 +67,23 @@ impl<'a> TracedEvaluator<'a, '_> {
         self.observer.fold_messages.take().map_or_else(Vec::new, |found| found.positions)
     }
 
+    /// Returns the data about the messages that decided a condition: `recorded` has their positions
+    /// in the history. `searched` is the number of messages that a quantifier searched.
+    pub(super) fn past_trace(&self, searched: Option<usize>, recorded: &[usize]) -> Option<PastTrace> {
+        let elements = self.past().elements;
+        let first =
+            elements.first()?.get(POSITION_FIELD)?.as_u64().and_then(|first| usize::try_from(first).ok())?;
+        let newest = recorded.iter().max().and_then(|position| {
+            let at = elements.get(position.checked_sub(first)?)?.get(AT_FIELD)?.as_str()?;
+            let now = self.message().get("now").and_then(Json::as_str).and_then(parse_datetime);
+            let age = now.zip(parse_datetime(at)).map(|(now, at)| (now - at).whole_seconds());
+            Some(PastMessage { at: at.to_owned(), age })
+        });
+        Some(PastTrace { searched, count: recorded.len(), newest })
+    }
+
     /// True for the history, and for a part of it such as `history within 1h`.
-    fn is_history(&self, list: &Expr) -> bool {
+    pub(super) fn is_history(&self, list: &Expr) -> bool {
         match &list.kind {
             ExprKind::Slot(id) => self.program().history_slot() == Some(*id),
             ExprKind::Window { list, .. } | ExprKind::Read(list, _) => self.is_history(list),

@@ -92,7 +92,7 @@ impl CompletionContext<'_> {
             "extern" if last.kind == TokenKind::CloseParen => keywords(["->"]),
             "extern" if last.kind == TokenKind::Arrow => self.type_items(),
             "history" if word == "by" => self.message_fields(),
-            "history" if distance == 0 => keywords(["by"]),
+            "history" => self.history_items(last),
             "choice" if distance == 1 => keywords(["ask", "to_user"]),
             "flow" if distance == 1 || distance == 2 && last.kind == TokenKind::String => {
                 keywords(["keyword", "intent"])
@@ -105,6 +105,19 @@ impl CompletionContext<'_> {
             "payload" if distance > 0 && word != "rank" => keywords(PAYLOAD_WORDS),
             _ => Vec::new(),
         }
+    }
+
+    /// Returns the words that can follow in a `history` statement: the key, the time and the number
+    /// of the kept messages, in this order.
+    fn history_items(&self, last: Token) -> Vec<CompletionItem> {
+        let (begins, word) = (self.tokens_before.len() - 1 == self.scope.first, self.last_word());
+        if !begins && (!last.kind.ends_operand() || matches!(word, "keep" | "at" | "most")) {
+            return Vec::new();
+        }
+        let clauses = [("by", "by"), ("keep", "keep"), ("most", "at most")];
+        let is_written = |clause: &(&str, &str)| self.has_word(clause.0);
+        let next = clauses.iter().rposition(is_written).map_or(0, |written| written + 1);
+        clauses[next..].iter().map(|(_, clause)| keyword_item(clause)).collect()
     }
 
     fn route_items(&self, last: Token) -> Vec<CompletionItem> {
@@ -162,6 +175,9 @@ impl CompletionContext<'_> {
         let is_half_operator = matches!(self.last_word(), "is" | "ignoring" | "matching");
         if is_half_operator || last.kind.ends_operand() && self.ends_operand(end) {
             let mut items = self.operator_items();
+            if self.last_word() == "history" && self.analysis.has_history() {
+                items.extend(keywords(["within", "after", "before"]));
+            }
             let words = (self.scope.first..=end).rev().map(|index| self.word(index));
             if let Some(word) = words.into_iter().find(|word| matches!(*word, "if" | "then" | "else")) {
                 items.extend(match word {
@@ -174,6 +190,10 @@ impl CompletionContext<'_> {
         }
         let mut items = self.enumeration_items();
         items.extend(self.value_items());
+        if self.analysis.has_history() {
+            let names = ["history", "previous"];
+            items.extend(names.map(|name| new_item(CompletionKind::Value, name, String::new())));
+        }
         if matches!(self.last_word(), "contains" | "starts_with" | "ends_with") {
             items.push(keyword_item("word"));
         }
@@ -340,7 +360,11 @@ impl CompletionContext<'_> {
         let is_empty = clause + 1 == end;
         let has_value = (clause..end).any(|index| self.word(index) == "=");
         match self.word(clause) {
-            "given" if is_empty || !has_value && last.kind == TokenKind::Comma => self.message_fields(),
+            "given" if is_empty || !has_value && last.kind == TokenKind::Comma => {
+                let mut items = self.message_fields();
+                items.extend((is_empty && self.analysis.has_history()).then(|| keyword_item("history")));
+                items
+            }
             "given" if !has_value => keywords(["=", "given", "expect"]),
             "given" if self.ends_operand(end - 1) => keywords(["given", "expect"]),
             "given" => {

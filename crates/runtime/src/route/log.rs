@@ -7,10 +7,10 @@ pub(crate) mod credentials;
 mod line;
 mod writer;
 
-pub use line::DecidedMessage;
 pub(super) use line::DecisionRecord;
 #[cfg(feature = "watch")]
 pub(super) use line::decided_result;
+pub use line::{DecidedMessage, observed_log_line};
 
 use super::outcome::Outcome;
 use line::QueuedEntry;

@@ -7,7 +7,7 @@ use crate::resolve::duplicate_error;
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::{Span, Spanned};
-use rulec_lang::history::{AT_FIELD, DECISION_FIELD, WindowBound};
+use rulec_lang::history::{AT_FIELD, CHOSEN_FIELD, DECISION_FIELD, WindowBound};
 use rulec_lang::operators::Op;
 use rulec_lang::ty::{Field, KindSet, RecordType, Ty};
 use rulec_syntax::ast::{self, HistoryPart, Literal, StatementKind};
@@ -128,7 +128,7 @@ impl<'a> Checker<'a> {
         let field =
             |name: &str, ty: Ty, optional: bool| Field { name: name.into(), ty, optional, private: false };
         let mut decision = RecordType::default();
-        decision.push(field("chosen", Ty::STRING, true));
+        decision.push(field(CHOSEN_FIELD, Ty::STRING, true));
         decision.push(field("target", Ty::STRING, true));
         record.push(field(AT_FIELD, Ty::DATETIME, false));
         record.push(field(DECISION_FIELD, Ty::record(decision), true));

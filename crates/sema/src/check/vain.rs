@@ -2,7 +2,7 @@
 //! are never true. Examples: `[1-3]` for a range, `0 ?? x`, and an index from the end.
 
 use super::{Checked, Checker};
-use crate::hir::{Expr, ExprKind, Fold};
+use crate::hir::{Expr, ExprKind, Fold, History};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::Span;
@@ -161,7 +161,8 @@ impl Checker<'_> {
         (bound, bound_span): (Value<'_>, Span),
         span: Span,
     ) -> Option<Diagnostic> {
-        let kept = self.program.history.as_ref()?.at_most?;
+        let history = self.program.history.as_ref()?;
+        let kept = history.at_most.unwrap_or(History::DEFAULT_MESSAGES);
         let list = match &value.kind {
             ExprKind::Fold { fold: Fold::Count, list, .. } => list,
             ExprKind::Call(Function::Len, args) => args.first()?,
@@ -182,12 +183,11 @@ impl Checker<'_> {
         if !is_history || !is_above {
             return None;
         }
-        let kept_at = self.program.history.as_ref().map(|history| history.span)?;
         let shown = self.loaded.sources.slice(span);
         let message = message!("`{shown}` can never hold: the history keeps at most {kept} messages");
         let diagnostic = Diagnostic::new(Code::NumberNeverHad, bound_span, message);
         let help = message!("compare with a smaller number, or keep more messages: `at most …`");
-        Some(diagnostic.label(kept_at, message!("at most {kept} messages for each key")).help(help))
+        Some(diagnostic.label(history.span, message!("at most {kept} messages for each key")).help(help))
     }
 
     /// Reports a comparison inside the parentheses of a call whose parameter is no condition, as in

@@ -6,7 +6,7 @@ use super::{
 };
 use rulec_base::codec::impl_codec;
 use rulec_base::span::Span;
-use rulec_lang::history::{AT_FIELD, DECISION_FIELD, HASH_FIELD, POSITION_FIELD, WindowBound};
+use rulec_lang::history::{AT_FIELD, CHOSEN_FIELD, DECISION_FIELD, HASH_FIELD, POSITION_FIELD, WindowBound};
 use rulec_lang::operators::Op;
 use rulec_lang::ty::{KindSet, RecordType, Ty};
 use serde_json::Value as Json;
@@ -31,6 +31,11 @@ pub struct History {
 }
 
 impl_codec!(struct History { key, keep, at_most, hashed, span });
+
+impl History {
+    /// The maximum number of messages kept for each key if the statement has no `at most`.
+    pub const DEFAULT_MESSAGES: u64 = 10_000;
+}
 
 impl BindingId {
     /// The binding of the list of recorded messages, oldest first. Its number is the same in every
@@ -74,6 +79,9 @@ pub struct HistoryReads {
     pub kept: KeptFields,
     /// The age of the oldest message that any rule may read.
     pub reach: Reach,
+    /// Whether a rule reads the name of the statement that an earlier decision chose, as in
+    /// `p.decision.chosen`.
+    pub reads_chosen: bool,
     /// The texts that rules only compare with other texts: their paths, and the memory addresses of
     /// the expressions that read them.
     compared: BTreeMap<Vec<Arc<str>>, Vec<usize>>,
@@ -105,14 +113,16 @@ impl Program {
         let is_always_kept = |path: &Vec<Arc<str>>| {
             matches!(path.first().map(|name| &**name), Some(AT_FIELD | DECISION_FIELD | POSITION_FIELD))
         };
-        let HistoryReads { mut kept, reach, mut compared } = walk.reads;
+        let HistoryReads { mut kept, reach, mut compared, .. } = walk.reads;
         compared.retain(|path, _| !kept.iter().any(|read| path.starts_with(read)));
         kept.extend(compared.keys().cloned());
+        let chosen = [DECISION_FIELD, CHOSEN_FIELD];
+        let reads_chosen = kept.iter().any(|path| path.iter().zip(chosen).all(|(name, own)| **name == *own));
         kept.retain(|path| !is_always_kept(path));
         if kept.contains(&Vec::new()) {
             kept = KeptFields::from([Vec::new()]);
         }
-        HistoryReads { kept, reach, compared }
+        HistoryReads { kept, reach, reads_chosen, compared }
     }
 
     /// Rewrites comparisons of private texts of recorded messages to comparisons of their hashes.

@@ -6,7 +6,7 @@ use super::stream;
 use crate::auth::Scope;
 use crate::openapi::document;
 use crate::problem::Problem;
-use crate::service::{Batch, BatchRequest, BatchSettings, DecideRequest, Layout, read_request};
+use crate::service::{Batch, BatchRequest, BatchSettings, DecideRequest, Layout, Service, read_request};
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, RawQuery, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -146,7 +146,9 @@ async fn observe(
     admitted.grant.need(Scope::Decide)?;
     require_json_content_type(&headers)?;
     let body = app.body(body)?;
-    let observed = app.blocking(&admitted, move |service| service.observe(&read_request(&body)?)).await?;
+    let observe = move |service: &Service| service.observe(&read_request(&body)?);
+    let (observed, receipt) = app.blocking(&admitted, observe).await?;
+    receipt.wait().await?;
     Ok(json_response(observed.to_string()))
 }
 

@@ -5,6 +5,7 @@ use super::Service;
 use super::request::{check_generation, read_language};
 use crate::limits::Deadline;
 use crate::problem::Problem;
+use crate::receipt::Receipt;
 use rulec::history::RecordError;
 use rulec::payload::{Judge, JudgeError};
 use rulec::run_tests;
@@ -253,17 +254,20 @@ impl Service {
         to_bytes(&analysis)
     }
 
-    /// Records a message in the history without deciding it.
+    /// Records a message in the history without deciding it. Also returns the receipt for its line
+    /// in the decision log.
     ///
     /// # Errors
     /// If the rules read no history, or the message lacks the field of the time or of the key.
-    pub(crate) fn observe(&self, request: &ObserveRequest<'_>) -> Result<Json, Problem> {
+    pub(crate) fn observe(&self, request: &ObserveRequest<'_>) -> Result<(Json, Receipt), Problem> {
         let set = self.set(request.rules.as_deref())?;
         let version = set.active();
         let rules = version.rules()?;
         let message = Json::Object(rules.parse_message(request.message.get().as_bytes())?);
         rules.observe(set.store(), &message)?;
-        Ok(json!({ "observed": true }))
+        let receipt =
+            self.log().map_or(Receipt::NONE, |log| log.record_observed(set.name(), rules, &message));
+        Ok((json!({ "observed": true }), receipt))
     }
 
     /// Runs the `test` blocks of the rules in force. Returns the outcome of each test. Values of

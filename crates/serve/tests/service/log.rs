@@ -398,3 +398,23 @@ async fn no_answered_decision_is_lost() {
     let lost: Vec<_> = answered.difference(&logged).collect();
     assert!(lost.is_empty(), "of {} answered decisions, these are lost: {lost:?}", answered.len());
 }
+
+/// A replay of the log needs the messages that were only recorded.
+#[tokio::test]
+async fn an_observed_message_is_a_line_of_its_own_kind() {
+    let rules = "input { tool: string, card?: string @private, now: datetime }\nhistory keep 1h\n\
+        route leak when tool == \"mail\" and any p in history: p.tool == \"secret\" -> deny\n";
+    let service = start_with(rules, |options, folder| {
+        options.log = Some(log_options(folder.join("log.jsonl"), LogMode::Sync));
+    })
+    .await;
+    let message = json!({"tool": "secret", "card": "4111 1111", "now": "2026-01-31T12:00:00Z"});
+    let observed = service.post("/v1/observe", &json!({ "message": message }).to_string()).await;
+    assert_eq!(observed.json(), json!({ "observed": true }));
+    let lines = read_log(&[service.folder.path().join("log.jsonl")]);
+    let line = lines.iter().find(|line| line["observed"] == true).expect("a line");
+    assert_eq!((&line["rules"], &line["message"]["tool"]), (&json!("support"), &json!("secret")));
+    assert!(!line.to_string().contains("4111"), "{line}");
+    let line = rulec_report::log::parse_line(line.as_object().cloned().expect("an object"));
+    assert!(matches!(line, rulec_report::log::ParsedLine::Observed(_)), "{line:?}");
+}

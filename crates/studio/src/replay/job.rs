@@ -149,7 +149,7 @@ impl<'r> ReplayJob<'r> {
                 return self.refuse_line(place.number, self.replay.masked_error(error).to_message());
             }
         };
-        let line = match self.replay.source.is_log {
+        let line = match self.replay.source.is_log && !log::is_observed(&object) {
             true => log::parse_decision(object)
                 .map_or(ParsedLine::Message(Json::Null), ParsedLine::LoggedDecision),
             false => log::parse_line(object),
@@ -166,6 +166,8 @@ impl<'r> ReplayJob<'r> {
                 self.decide_message(place, &message, time);
             }
             ParsedLine::LoggedDecision(logged) => self.decide_logged(place, &logged),
+            // Without a history, the message has no effect.
+            ParsedLine::Observed(_) => {}
         }
     }
 
@@ -173,7 +175,7 @@ impl<'r> ReplayJob<'r> {
     /// Returns false for other messages, and if no version keeps a history.
     fn observe(&mut self, place: FileLine, line: &ParsedLine) -> bool {
         let message = match line {
-            ParsedLine::Message(message) => Some(message),
+            ParsedLine::Message(message) | ParsedLine::Observed(message) => Some(message),
             ParsedLine::LoggedDecision(logged) => logged.message.as_ref(),
         };
         let deciders = || std::iter::once(&self.decider).chain(&self.older_decider);

@@ -178,10 +178,13 @@ impl Replay {
         let line = self.read_line(file, place)?;
         let object = json::parse_object_bytes(&line).map_err(|_| self.file_changed())?;
         let line_json = Json::Object(object.clone());
-        Ok(match (self.source.is_log, log::parse_line(object.clone())) {
+        let is_decision = self.source.is_log && !log::is_observed(&object);
+        Ok(match (is_decision, log::parse_line(object.clone())) {
             (true, _) => (line_json, log::parse_decision(object).and_then(|logged| logged.message)),
             (false, ParsedLine::LoggedDecision(logged)) => (line_json, logged.message),
-            (false, ParsedLine::Message(message)) => (Json::Null, Some(message)),
+            (false, ParsedLine::Message(message) | ParsedLine::Observed(message)) => {
+                (Json::Null, Some(message))
+            }
         })
     }
 

@@ -192,23 +192,33 @@ pub struct Loop {
 pub const MAX_COMPARED_BYTES: u64 = 200;
 
 /// A loop over the history (the recorded messages) whose results can be cached between decisions.
-/// Its condition has the same result for a recorded message in every decision, apart from at most
-/// one comparison with the current message.
+/// Its condition has the same result for a recorded message in every decision, except for
+/// comparisons with constants or with the current message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryLoop {
-    /// The block that evaluates the loop's condition on an element, without the comparison in
+    /// The block that evaluates the loop's condition on an element, without the comparisons in
     /// `groups`.
     pub body: BlockId,
-    /// The comparison of the element with a constant or a value of the current message; `None` if
-    /// the loop's condition has no such comparison.
-    pub groups: Option<ElementGroups>,
+    /// The comparisons of the element with constants or values of the current message. All of them
+    /// must hold. Elements whose keys are equal form a group. `None` follows the last comparison.
+    pub groups: [Option<ElementGroups>; MAX_GROUPS],
     /// The number under which the results of the loop are cached. Loops with the same condition and
-    /// group key share a number.
+    /// group keys share a number.
     pub memo: u32,
 }
 
+/// Maximum number of comparisons of an element with the current message in a [`HistoryLoop`].
+pub const MAX_GROUPS: usize = 4;
+
+impl HistoryLoop {
+    /// Returns the comparisons of the element with values of the current message.
+    pub fn comparisons(&self) -> impl Iterator<Item = &ElementGroups> {
+        self.groups.iter().flatten()
+    }
+}
+
 /// A comparison `KEY == OTHER` in a loop's condition, in which only `KEY` depends on the loop's
-/// element. Elements with equal keys form a group.
+/// element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ElementGroups {
     /// The block that computes the key of an element: the value that is compared with `other`.

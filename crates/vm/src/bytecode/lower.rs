@@ -18,7 +18,9 @@ mod slots;
 mod uses;
 
 use crate::bytecode::Bytecode;
-use crate::bytecode::chunk::{Block, CacheCell, Chunk, Loop, NO_ENTRY, RuleCode, SharedCondition, TableCode};
+use crate::bytecode::chunk::{
+    Block, CacheCell, Chunk, Loop, MAX_GROUPS, NO_ENTRY, RuleCode, SharedCondition, TableCode,
+};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr, JumpOn, Pc};
 use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::Message;
@@ -134,8 +136,8 @@ struct Lowering<'n> {
     shared: HashMap<u32, u32>,
     loops: HashMap<Part, u32>,
     /// The numbers under which the results of loops over the history are cached. The key is the
-    /// block of the loop's condition, the block of its group key, and the id of its summed value.
-    history_memos: HashMap<(BlockId, Option<BlockId>, Option<u32>), u32>,
+    /// block of the loop's condition, the blocks of its group keys, and the id of its summed value.
+    history_memos: HashMap<(BlockId, SmallVec<[BlockId; MAX_GROUPS]>, Option<u32>), u32>,
     /// The loops over the history (recorded messages) whose results are not cached, so that their
     /// work grows with the history.
     growing_loops: HashSet<Part>,

@@ -10,7 +10,7 @@
 //! Bytecode loaded from outside must be verified. Bytecode from our own lowering is verified too,
 //! because the limits on nesting are checked only here.
 
-use crate::bytecode::chunk::{Block, Chunk, NO_ENTRY, Operand, PredCheck, TableCode};
+use crate::bytecode::chunk::{Block, Chunk, HistoryLoop, NO_ENTRY, Operand, PredCheck, TableCode};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr, OperandReference, Pc, RegisterRange};
 use crate::bytecode::lower::MAX_SHARED_DEPTH;
 use rulec_base::diag::Message;
@@ -205,7 +205,7 @@ impl Verifier<'_> {
             check_index("level", each.level as usize, chunk.levels as usize, location)?;
             if let Some(history) = each.history {
                 self.check_block_kind(history.body, BlockKind::Condition, location)?;
-                if let Some(groups) = history.groups {
+                for groups in history.comparisons() {
                     self.check_block_kind(groups.key, BlockKind::Value, location)?;
                     self.verify_operand(groups.other, location)?;
                 }
@@ -301,7 +301,7 @@ impl Verifier<'_> {
     fn visit_run_blocks(
         &self,
         reference: OperandReference,
-        visit: impl FnMut(BlockId) -> Result<(), VerifyError>,
+        mut visit: impl FnMut(BlockId) -> Result<(), VerifyError>,
     ) -> Result<(), VerifyError> {
         let chunk = self.chunk;
         let (operands, blocks) = match reference {
@@ -310,15 +310,16 @@ impl Verifier<'_> {
                 ([pred.left, pred.right], [None; 3])
             }
             OperandReference::Loop(id) => {
-                let each = chunk.loops[id as usize];
-                let groups = each.history.and_then(|history| history.groups);
-                let other = groups.map_or(Operand::Missing, |groups| groups.other);
-                let blocks = [
-                    Some(each.body),
-                    each.history.map(|history| history.body),
-                    groups.map(|groups| groups.key),
-                ];
-                ([each.list, other], blocks)
+                let each = &chunk.loops[id as usize];
+                let groups = each.history.iter().flat_map(HistoryLoop::comparisons);
+                for groups in groups {
+                    visit(groups.key)?;
+                    if let Operand::Block(block) = groups.other {
+                        visit(block)?;
+                    }
+                }
+                let blocks = [Some(each.body), each.history.map(|history| history.body), None];
+                ([each.list, Operand::Missing], blocks)
             }
             OperandReference::Shared(id) => {
                 ([Operand::Missing; 2], [Some(chunk.shared[id as usize].block), None, None])

@@ -1,7 +1,7 @@
 //! Evaluates loops over the history. The results for elements that an earlier decision has
 //! evaluated are reused.
 
-use super::past::{GroupKey, Hits, LoopMemo};
+use super::past::{GroupKey, GroupKeys, Hits, LoopMemo};
 use super::{Message, Vm};
 use crate::bytecode::chunk::{HistoryLoop, Loop, MAX_COMPARED_BYTES};
 use crate::bytecode::instr::BlockId;
@@ -35,8 +35,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         let (plan, past) = (each.history?, self.history);
         let (memo, Value::JsonList(items)) = (past.memo.as_ref()?, list) else { return None };
         let range = past.indices_of(items)?;
-        let other = match plan.groups {
-            Some(groups) => match self.operand_value(groups.other) {
+        let mut others = GroupKeys::new();
+        for groups in plan.comparisons() {
+            match self.operand_value(groups.other) {
                 Value::Missing => {
                     return Some(LoopHits {
                         count: 0,
@@ -45,18 +46,17 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                     });
                 }
                 value if value.own_size() > MAX_COMPARED_BYTES => return None,
-                value => Some(GroupKey::new(value)?),
-            },
-            None => None,
-        };
+                value => others.push(GroupKey::new(value)?),
+            }
+        }
         let mut memo = memo.lock().unwrap_or_else(PoisonError::into_inner);
         let remembered = memo.loops_of(self.code_number).entry(plan.memo).or_default();
         self.test_new_elements(remembered, each, plan, summed)?;
         let first = past.timeline.first_position();
         let empty = Hits::default();
-        let hits = match other {
-            Some(key) => remembered.groups.get(&key).unwrap_or(&empty),
-            None => &remembered.hits,
+        let hits = match others.is_empty() {
+            true => &remembered.hits,
+            false => remembered.groups.get(&others).unwrap_or(&empty),
         };
         let position = |index: usize| first.saturating_add(i64::try_from(index).unwrap_or(i64::MAX));
         let within = hits.indices_within(&(position(range.start)..position(range.end)));
@@ -103,18 +103,12 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
         for (element, position) in new.iter().map(Value::from_json).zip(next..) {
             if self.holds_for(each, plan.body, element) {
-                let hits = match plan.groups {
-                    None => Some(&mut memo.hits),
-                    Some(groups) => match self.eval_block(groups.key) {
-                        Value::Missing => None,
-                        value => {
-                            let hits = memo.groups.entry(GroupKey::new(value)?).or_default();
-                            hits.forget_before(first);
-                            Some(hits)
-                        }
-                    },
-                };
-                if let Some(hits) = hits {
+                if let Some(keys) = self.group_keys(&plan)? {
+                    let hits = match keys.is_empty() {
+                        true => &mut memo.hits,
+                        false => memo.groups.entry(keys).or_default(),
+                    };
+                    hits.forget_before(first);
                     if let Some(summed) = summed {
                         let total = hits.totals.last().copied().unwrap_or(hits.total_before);
                         hits.totals.push(total.plus(self.eval_block(summed)));
@@ -123,8 +117,23 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                 }
             }
             memo.next_position = Some(position.saturating_add(1));
+            memo.evaluations = memo.evaluations.saturating_add(1);
         }
         Some(())
+    }
+
+    /// Returns the values by which the current element of a loop is grouped. `Some(None)` if one of
+    /// them is missing, so that the comparison with it is not true. `None` if elements cannot be
+    /// grouped by a value.
+    fn group_keys(&mut self, plan: &HistoryLoop) -> Option<Option<GroupKeys>> {
+        let mut keys = GroupKeys::new();
+        for groups in plan.comparisons() {
+            match self.eval_block(groups.key) {
+                Value::Missing => return Some(None),
+                value => keys.push(GroupKey::new(value)?),
+            }
+        }
+        Some(Some(keys))
     }
 
     /// Computes a sum without remembered results: adds the terms of the elements of `list` for

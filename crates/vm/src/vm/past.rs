@@ -6,9 +6,10 @@
 use rulec_lang::history::{HistoryGap, PastView, Timeline, WindowBound};
 use rulec_lang::value::Value;
 use serde_json::Value as Json;
+use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The recorded messages of one key that one decision can read, oldest first. Clones share the
 /// messages.
@@ -57,6 +58,15 @@ impl Past {
     #[doc(hidden)]
     pub fn view(&self) -> PastView<'_> {
         PastView { elements: self.elements(), hash_key: self.timeline.hash_key() }
+    }
+
+    /// Returns the number of times that a decision evaluated a remembered condition for a recorded
+    /// message; 0 if the messages come from no store. Not part of the stable API.
+    #[doc(hidden)]
+    pub fn evaluations(&self) -> u64 {
+        let Some(memo) = &self.memo else { return 0 };
+        let memo = memo.lock().unwrap_or_else(PoisonError::into_inner);
+        memo.codes.iter().flat_map(|(_, loops)| loops.values()).map(|memo| memo.evaluations).sum()
     }
 
     /// Creates a view of recorded messages, each with its own time, for example in a Rust test.
@@ -149,13 +159,15 @@ pub(super) struct LoopMemo {
     /// The position in the history of the first recorded message without a remembered result;
     /// `None` if no message was evaluated.
     pub(super) next_position: Option<i64>,
-    /// For a loop whose condition contains no comparison that groups elements: the elements for
-    /// which the condition is true.
+    /// The number of times that the condition was evaluated for a recorded message.
+    pub(super) evaluations: u64,
+    /// For a loop whose condition contains no comparison that groups elements: the elements for which
+    /// the condition is true.
     pub(super) hits: Hits,
-    /// For a loop whose condition compares each element with a constant or with the current message
+    /// For a loop whose condition compares each element with constants or with the current message
     /// (see [`ElementGroups`](crate::bytecode::chunk::ElementGroups)): the elements for which the
-    /// rest of the condition is true, grouped by the compared value.
-    pub(super) groups: HashMap<GroupKey, Hits>,
+    /// rest of the condition is true, grouped by the compared values.
+    pub(super) groups: HashMap<GroupKeys, Hits>,
 }
 
 impl LoopMemo {
@@ -265,6 +277,10 @@ impl RunningTotal {
         Some(Value::Float(units as f64 / UNITS_PER_ONE as f64))
     }
 }
+
+/// The values by which the elements of a loop are grouped: one for each comparison of an element
+/// with the current message.
+pub(super) type GroupKeys = SmallVec<[GroupKey; 2]>;
 
 /// A value by which the elements of a loop are grouped. Equal values have equal keys.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

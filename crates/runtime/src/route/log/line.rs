@@ -7,7 +7,7 @@ use super::credentials::Credentials;
 use rulec::Explanation;
 use rulec::InputViolation;
 use rulec::history::HistoryGap;
-use rulec::{Decision, LiveRules};
+use rulec::{Decision, LiveRules, Rules};
 use rulec_eval::trace::MASK;
 use rulec_lang::value::format_datetime;
 use serde::Serialize;
@@ -244,6 +244,35 @@ impl<'a> DecidedMessage<'a> {
         }
         .into_line()
     }
+}
+
+/// Returns the line of the decision log about a message that was recorded in a history, but not
+/// decided. A program that writes the log itself needs such lines. Includes the line feed. Values
+/// of `@private` fields of `rules` and credentials are masked.
+///
+/// # Errors
+/// If the message contains a number that is not valid JSON.
+pub fn observed_log_line(rules: &Rules, message: &Json) -> Result<Vec<u8>, serde_json::Error> {
+    let mut message = rules.masked_message(message);
+    Credentials::mask_in(&mut message);
+    let line = ObservedLine {
+        time: format_datetime(OffsetDateTime::now_utc()),
+        generation: rules.generation(),
+        observed: true,
+        message,
+    };
+    let mut bytes = serde_json::to_vec(&line)?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+/// The line of a message that was recorded, but not decided.
+#[derive(Serialize)]
+struct ObservedLine {
+    time: String,
+    generation: u64,
+    observed: bool,
+    message: Json,
 }
 
 /// Returns the value of the log field `result` for a decision without a handler: `decided`,

@@ -97,12 +97,14 @@ impl pb::rules_server::Rules for Rules {
         &self,
         request: Request<pb::ObserveRequest>,
     ) -> Result<Response<pb::ObserveResponse>, Status> {
-        let work = |service: &Service, request: pb::ObserveRequest, _: &Admitted| {
+        let (admitted, request) = open(request)?;
+        admitted.grant.need(Scope::Decide)?;
+        let observe = move |service: &Service| {
             let message = read_request(&request.message)?;
-            service.observe(&ObserveRequest { rules: given(&request.rules), message })?;
-            Ok(Vec::new())
+            service.observe(&ObserveRequest { rules: given(&request.rules), message })
         };
-        self.ask(request, Scope::Decide, work).await?;
+        let (_, receipt) = self.0.blocking(&admitted, observe).await?;
+        receipt.wait().await?;
         Ok(Response::new(pb::ObserveResponse {}))
     }
 

@@ -3,7 +3,7 @@
 //! current message is. One comparison with the current message is allowed.
 
 use super::{LowerError, Lowering, checked_index, find_cond};
-use crate::bytecode::chunk::{ElementGroups, HistoryLoop, MAX_COMPARED_BYTES};
+use crate::bytecode::chunk::{ElementGroups, HistoryLoop, MAX_COMPARED_BYTES, MAX_GROUPS};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr};
 use rulec_base::message;
 use rulec_lang::history::WindowBound;
@@ -38,29 +38,30 @@ impl Lowering<'_> {
         };
         let (mut closed, open): (SmallVec<[CondId; 4]>, SmallVec<[CondId; 4]>) =
             parts.into_iter().partition(|part| self.reads_only_element(Part::Cond(part.0), level));
-        let mut groups = None;
-        match open.as_slice() {
-            // A comparison with a constant forms groups too, so that loops with different constants
-            // share results.
-            [] => {
-                for index in 0..closed.len() {
-                    groups = self.element_groups(closed[index], level)?;
-                    if groups.is_some() {
-                        closed.remove(index);
-                        break;
-                    }
+        let mut groups = [None; MAX_GROUPS];
+        // A comparison with a constant forms groups too, so that loops with different constants
+        // share results.
+        if open.is_empty() {
+            for index in 0..closed.len() {
+                groups[0] = self.element_groups(closed[index], level)?;
+                if groups[0].is_some() {
+                    closed.remove(index);
+                    break;
                 }
             }
-            [only] => {
-                groups = self.element_groups(*only, level)?;
-                if groups.is_none() {
-                    return Ok(None);
-                }
+        }
+        if open.len() > MAX_GROUPS {
+            return Ok(None);
+        }
+        for (cond, place) in open.into_iter().zip(&mut groups) {
+            *place = self.element_groups(cond, level)?;
+            if place.is_none() {
+                return Ok(None);
             }
-            _ => return Ok(None),
         }
         let body = self.block_of_all(&closed)?;
-        let key = (body, groups.map(|groups: ElementGroups| groups.key), summed.map(|value| value.0));
+        let keys = groups.iter().flatten().map(|groups: &ElementGroups| groups.key).collect();
+        let key = (body, keys, summed.map(|value| value.0));
         let next = checked_index(self.history_memos.len(), message!("loops"))?;
         let memo = *self.history_memos.entry(key).or_insert(next);
         Ok(Some(HistoryLoop { body, groups, memo }))

@@ -1,0 +1,390 @@
+//! Finds the nearest message that selects a statement, for rules that read the history. For one
+//! message, the parts of conditions that read the history have known values. The search replaces
+//! these parts by their values, so that only conditions on the message remain. Each change that is
+//! found is checked with the history.
+
+use rulec_eval::evaluator::Evaluator;
+use rulec_eval::host::HostCalls;
+use rulec_lang::arena::Arena;
+use rulec_lang::history::{AT_FIELD, PastView, WindowBound};
+use rulec_lang::operators::Op;
+use rulec_lang::ty::Ty;
+use rulec_lang::value::{Tri, format_datetime, parse_datetime};
+use rulec_sema::hir::{
+    Cond, CondKind, Const, Expr, ExprKind, Fold, Operand, Part, Predicate, Program, SlotId, Term,
+};
+use serde_json::{Map, Value as Json};
+use std::sync::Arc;
+use time::Duration;
+
+/// Maximum number of messages from which a search starts. Each has other values of the parts that
+/// read the history.
+const MAX_STARTS: usize = 32;
+/// Maximum number of earlier messages whose values are tried in the current message.
+const MAX_ELEMENTS: usize = 8;
+/// Maximum number of evaluations of parts that read the history.
+const MAX_EVALUATIONS: usize = 20_000;
+
+/// The path of a field.
+type Path = Vec<Arc<str>>;
+
+/// Rules in which the parts that read the history are replaced by constants.
+pub(super) struct AssumedPast {
+    /// The fields, `let`s and functions of the rules.
+    pub program: Program,
+    /// The conditions of the rules, indexed by rule id.
+    pub conditions: Vec<Cond>,
+}
+
+/// A message from which a search starts.
+pub(super) struct Start {
+    pub message: Json,
+    /// The fields whose values differ from the given message.
+    pub replaced: Vec<Path>,
+    /// The index of a condition that is assumed to have another value than for the message.
+    flipped: Option<usize>,
+}
+
+/// The value of a part that reads the history.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum TermValue {
+    Cond(Tri),
+    Expr(Const),
+}
+
+/// A part of a condition that reads the history, and that is replaced by its value.
+struct PastTerm {
+    body: Term,
+    /// Whether the part reads nothing but the history, so that its value is the same for every
+    /// message with this history.
+    is_fixed: bool,
+}
+
+/// A part of a condition that reads the history, in a condition that is changed.
+enum TermMut<'t> {
+    Cond(&'t mut Cond),
+    Expr(&'t mut Expr),
+}
+
+/// The parts of the conditions of a program that read the history.
+pub(super) struct PastTerms<'p> {
+    program: &'p Program,
+    history: SlotId,
+    terms: Vec<PastTerm>,
+}
+
+impl<'p> PastTerms<'p> {
+    pub fn new(program: &'p Program, history: SlotId) -> PastTerms<'p> {
+        let mut found = PastTerms { program, history, terms: Vec::new() };
+        let mut terms = Vec::new();
+        found.copy_with(&mut |term| {
+            let body = match term {
+                TermMut::Cond(cond) => Term::Cond(cond.clone()),
+                TermMut::Expr(expr) => Term::Expr(expr.clone()),
+            };
+            terms.push(PastTerm { is_fixed: found.is_fixed(body.part()), body });
+        });
+        found.terms = terms;
+        found
+    }
+
+    /// Copies the conditions and the `let`s of the program, and calls `change` with each part that
+    /// reads the history, always in the same order.
+    fn copy_with(&self, change: &mut dyn FnMut(TermMut<'_>)) -> AssumedPast {
+        let Program { slots, lets, externs, input, limits, .. } = self.program;
+        let mut lets = lets.clone();
+        for named in &mut lets {
+            match &mut named.body {
+                Term::Cond(cond) => self.visit_cond(cond, change),
+                Term::Expr(expr) => self.visit_expr(expr, change),
+            }
+        }
+        let conditions = self.program.rules.iter().map(|rule| {
+            let mut condition = Cond::clone(&rule.condition);
+            self.visit_cond(&mut condition, change);
+            condition
+        });
+        let conditions = conditions.collect();
+        let (slots, externs, input) = (slots.clone(), externs.clone(), input.clone());
+        let program = Program { slots, lets, externs, input, limits: *limits, ..Program::default() };
+        AssumedPast { program, conditions }
+    }
+
+    fn visit_cond(&self, cond: &mut Cond, change: &mut dyn FnMut(TermMut<'_>)) {
+        if !self.reads_history(Part::Cond(cond)) {
+            return;
+        }
+        match &mut cond.kind {
+            // The body of a `let` is visited on its own.
+            CondKind::Const(_) | CondKind::Let(_) => {}
+            CondKind::Not(inner) | CondKind::NotTrue(inner) | CondKind::Call(_, inner) => {
+                self.visit_cond(inner, change)
+            }
+            CondKind::And(parts) | CondKind::Or(parts) => {
+                parts.iter_mut().for_each(|part| self.visit_cond(part, change))
+            }
+            CondKind::Branch { conditions, .. } => {
+                let parts = conditions.iter_mut().flat_map(|part| [&mut part.usable, &mut part.cond]);
+                parts.for_each(|part| self.visit_cond(part, change));
+            }
+            CondKind::Predicate(test) => {
+                self.visit_expr(&mut test.left, change);
+                match &mut test.right {
+                    Operand::Nothing => {}
+                    Operand::Value(right) => self.visit_expr(right, change),
+                    Operand::Range { start, end, .. } => {
+                        [start, end].into_iter().for_each(|bound| self.visit_expr(bound, change))
+                    }
+                }
+            }
+            CondKind::Quantifier { .. } => change(TermMut::Cond(cond)),
+        }
+    }
+
+    fn visit_expr(&self, expr: &mut Expr, change: &mut dyn FnMut(TermMut<'_>)) {
+        if !self.reads_history(Part::Expr(expr)) {
+            return;
+        }
+        if self.is_fixed(Part::Expr(expr)) {
+            return change(TermMut::Expr(expr));
+        }
+        match &mut expr.kind {
+            ExprKind::Const(_) | ExprKind::Var(_) | ExprKind::Param(_) | ExprKind::Let(_) => {}
+            ExprKind::Slot(_) | ExprKind::Fold { .. } | ExprKind::Window { .. } => {
+                change(TermMut::Expr(expr))
+            }
+            ExprKind::Field(inner, _) | ExprKind::Read(inner, _) => self.visit_expr(inner, change),
+            ExprKind::Index(base, index) => {
+                [base, index].into_iter().for_each(|part| self.visit_expr(part, change))
+            }
+            ExprKind::Op(_, left, right) => {
+                std::iter::once(left).chain(right).for_each(|part| self.visit_expr(part, change))
+            }
+            ExprKind::List(items) | ExprKind::Call(_, items) | ExprKind::Extern(_, items) => {
+                items.iter_mut().for_each(|item| self.visit_expr(item, change))
+            }
+            ExprKind::Cond(cond) => self.visit_cond(cond, change),
+            ExprKind::If { cond, then, other } => {
+                self.visit_cond(cond, change);
+                [then, other].into_iter().for_each(|part| self.visit_expr(part, change));
+            }
+        }
+    }
+
+    fn reads_history(&self, part: Part<'_>) -> bool {
+        self.program.field_reads(part).iter().any(|(slot, _)| *slot == self.history)
+    }
+
+    /// True if a part reads only the history.
+    fn is_fixed(&self, part: Part<'_>) -> bool {
+        self.program.field_reads(part).iter().all(|(slot, _)| *slot == self.history) && !self.calls_host(part)
+    }
+
+    fn calls_host(&self, part: Part<'_>) -> bool {
+        match part {
+            Part::Expr(Expr { kind: ExprKind::Extern(..), .. }) => true,
+            Part::Let(id) => self.calls_host(self.program.let_body(id).part()),
+            part => part.parts().into_iter().any(|part| self.calls_host(part)),
+        }
+    }
+
+    /// True if all parts have the same value for every message with this history.
+    pub fn are_fixed(&self) -> bool {
+        self.terms.iter().all(|term| term.is_fixed)
+    }
+
+    /// Evaluates all parts for the message from which a search starts, with its history. A value
+    /// that no constant represents becomes missing.
+    pub fn values(&self, start: &Start, past: PastView<'_>) -> Vec<TermValue> {
+        let mut values = self.values_for(&start.message, past);
+        if let Some(TermValue::Cond(value)) = start.flipped.and_then(|index| values.get_mut(index)) {
+            *value = if *value == Tri::True { Tri::False } else { Tri::True };
+        }
+        values
+    }
+
+    fn values_for(&self, message: &Json, past: PastView<'_>) -> Vec<TermValue> {
+        let value_of = |term: &PastTerm| {
+            let arena = Arena::new(&self.program.limits);
+            let hosts = HostCalls::new(&[]);
+            let mut evaluator = Evaluator::new(self.program, message, &arena, hosts).with_history(past);
+            match &term.body {
+                Term::Cond(cond) => TermValue::Cond(evaluator.eval_cond(cond)),
+                // A proposed change must not show a private value of an earlier message.
+                Term::Expr(expr) if field_of_element(expr).is_some_and(|path| self.is_private(&path)) => {
+                    TermValue::Expr(missing())
+                }
+                Term::Expr(expr) => {
+                    TermValue::Expr(Const::from_value(evaluator.eval_expr(expr)).unwrap_or_else(missing))
+                }
+            }
+        };
+        self.terms.iter().map(value_of).collect()
+    }
+
+    /// Replaces each part by its value.
+    pub fn assume(&self, values: &[TermValue]) -> AssumedPast {
+        let mut values = values.iter();
+        self.copy_with(&mut |term| match (term, values.next()) {
+            (TermMut::Cond(cond), Some(TermValue::Cond(value))) => {
+                cond.kind = match value {
+                    Tri::True => CondKind::Const(true),
+                    Tri::False => CondKind::Const(false),
+                    Tri::Unknown => {
+                        let kind = ExprKind::Const(missing());
+                        let unknown = Expr { kind, ty: Ty::BOOL, optional: true, span: cond.span };
+                        let test = Predicate::without_modifiers(None, unknown, Operand::Nothing);
+                        CondKind::Predicate(Box::new(test))
+                    }
+                };
+            }
+            (TermMut::Expr(expr), Some(TermValue::Expr(value))) => expr.kind = ExprKind::Const(value.clone()),
+            _ => {}
+        })
+    }
+
+    /// Returns the messages from which the search starts, the given message first. The others have
+    /// values of earlier messages in fields that rules compare with earlier messages, or another
+    /// time.
+    pub fn starts(&self, given: &Json, past: PastView<'_>) -> Vec<Start> {
+        let mut starts = vec![Start { message: given.clone(), replaced: Vec::new(), flipped: None }];
+        let elements: Vec<&Json> = past.elements.iter().rev().take(MAX_ELEMENTS).collect();
+        let mut replace = |values: Vec<(&Path, Json)>| {
+            let mut message = given.clone();
+            for (path, value) in &values {
+                set_field(&mut message, path, value.clone());
+            }
+            if message != *given && !starts.iter().any(|start| start.message == message) {
+                let replaced = values.into_iter().map(|(path, _)| path.clone()).collect();
+                starts.push(Start { message, replaced, flipped: None });
+            }
+        };
+        let open: Vec<&PastTerm> = self.terms.iter().filter(|term| !term.is_fixed).collect();
+        let compared: Vec<Vec<(Path, Path)>> =
+            open.iter().map(|term| self.compared_fields(term.body.part())).collect();
+        let value_at = |element: &Json, path: &Path| {
+            path.iter().try_fold(element, |value, name| value.get(&**name)).cloned()
+        };
+        for (own, earlier) in compared.iter().flatten() {
+            for element in &elements {
+                value_at(element, earlier).into_iter().for_each(|value| replace(vec![(own, value)]));
+            }
+        }
+        for pairs in compared.iter().filter(|pairs| pairs.len() > 1) {
+            for element in &elements {
+                let values = pairs.iter().map(|(own, earlier)| Some((own, value_at(element, earlier)?)));
+                values.collect::<Option<Vec<_>>>().into_iter().for_each(&mut replace);
+            }
+        }
+        let now: Path = vec!["now".into()];
+        let lengths: Vec<Duration> = open.iter().flat_map(|term| window_lengths(term.body.part())).collect();
+        for at in elements.iter().filter_map(|element| parse_datetime(element.get(AT_FIELD)?.as_str()?)) {
+            for length in &lengths {
+                let ends = [Some(at), at.checked_add(*length + Duration::SECOND)];
+                for time in ends.into_iter().flatten() {
+                    replace(vec![(&now, format_datetime(time).into())]);
+                }
+            }
+        }
+        let is_open_condition =
+            |index: &usize| !self.terms[*index].is_fixed && matches!(self.terms[*index].body, Term::Cond(_));
+        let flipped = (0..self.terms.len()).filter(is_open_condition);
+        starts.extend(flipped.map(|index| Start {
+            message: given.clone(),
+            replaced: Vec::new(),
+            flipped: Some(index),
+        }));
+        starts.truncate(MAX_STARTS.min(1 + MAX_EVALUATIONS / (1 + self.terms.len())));
+        starts
+    }
+
+    /// Returns the fields of the current message that a part compares for equality with fields of
+    /// earlier messages: pairs of the paths in the current and in the earlier message.
+    fn compared_fields(&self, part: Part<'_>) -> Vec<(Path, Path)> {
+        let mut pairs = Vec::new();
+        self.add_compared_fields(part, &mut pairs);
+        pairs
+    }
+
+    fn add_compared_fields(&self, part: Part<'_>, pairs: &mut Vec<(Path, Path)>) {
+        match part {
+            Part::Let(id) => self.add_compared_fields(self.program.let_body(id).part(), pairs),
+            Part::Cond(Cond { kind: CondKind::Predicate(test), .. }) if test.op == Some(Op::Eq) => {
+                if let Operand::Value(right) = &test.right {
+                    for (own, earlier) in [(&test.left, right), (right, &test.left)] {
+                        let earlier = field_of_element(earlier).filter(|path| !self.is_private(path));
+                        let pair = self.field_of_message(own).zip(earlier);
+                        pairs.extend(pair.filter(|pair| !pairs.contains(pair)));
+                    }
+                }
+                part.parts().into_iter().for_each(|part| self.add_compared_fields(part, pairs));
+            }
+            part => part.parts().into_iter().for_each(|part| self.add_compared_fields(part, pairs)),
+        }
+    }
+
+    /// True if a field of an earlier message is private.
+    fn is_private(&self, path: &Path) -> bool {
+        let privacy = self.program.message_privacy();
+        !path.iter().fold(privacy, |privacy, name| privacy.at_key(name).0).is_public()
+    }
+
+    fn field_of_message(&self, expr: &Expr) -> Option<Path> {
+        match &expr.kind {
+            ExprKind::Read(inner, _) => self.field_of_message(inner),
+            ExprKind::Slot(id) => {
+                let slot = &self.program.slots[id.index()];
+                slot.root.is_none().then(|| slot.path.clone())
+            }
+            _ => None,
+        }
+    }
+}
+
+fn missing() -> Const {
+    Const::Json(Arc::new(Json::Null))
+}
+
+/// Returns the path of the field that an expression reads from an element of a list; `None` for
+/// other expressions.
+fn field_of_element(expr: &Expr) -> Option<Path> {
+    match &expr.kind {
+        ExprKind::Read(inner, _) => field_of_element(inner),
+        ExprKind::Field(base, name) => {
+            let mut path = field_of_element(base)?;
+            path.push(name.clone());
+            Some(path)
+        }
+        ExprKind::Var(_) | ExprKind::Fold { fold: Fold::First | Fold::Last, .. } => Some(Vec::new()),
+        _ => None,
+    }
+}
+
+/// Returns the constant lengths of the windows in a part, such as 1 hour for `history within 1h`.
+fn window_lengths(part: Part<'_>) -> Vec<Duration> {
+    let mut lengths = Vec::new();
+    if let Part::Expr(Expr { kind: ExprKind::Window { bound: WindowBound::Since, operand, .. }, .. }) = part
+        && let ExprKind::Op(Op::Sub, _, Some(length)) = &operand.kind
+        && let Some(seconds) = length.as_const().and_then(|length| length.value().to_json().as_f64())
+    {
+        lengths.extend(Duration::checked_seconds_f64(seconds));
+    }
+    lengths.extend(part.parts().into_iter().flat_map(window_lengths));
+    lengths
+}
+
+/// Sets the field at a path of a message, and creates the records that contain the field.
+fn set_field(message: &mut Json, path: &[Arc<str>], value: Json) {
+    let Some((last, parents)) = path.split_last() else { return };
+    let mut record = message;
+    for name in parents {
+        if !record.get(&**name).is_some_and(Json::is_object) {
+            let Json::Object(map) = record else { return };
+            map.insert(name.to_string(), Json::Object(Map::new()));
+        }
+        record = &mut record[&**name];
+    }
+    if let Json::Object(map) = record {
+        map.insert(last.to_string(), value);
+    }
+}

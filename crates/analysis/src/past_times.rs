@@ -1,0 +1,165 @@
+//! Finds conditions on the times of earlier messages that no earlier message satisfies: `p.at <
+//! now - 10m` within the last five minutes, or a time before the messages that the history keeps.
+
+use rulec_base::diag::{Code, Diagnostic, Message};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::history::{AT_FIELD, WindowBound};
+use rulec_lang::operators::{Op, TestMode};
+use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Predicate, Program, Term, Var, VarId};
+
+/// The name of the field with the time of the current message.
+const NOW_FIELD: &str = "now";
+
+/// A bound of the times of earlier messages, in seconds after the time of the current message.
+#[derive(Clone, Copy)]
+struct TimeBound {
+    seconds: f64,
+    /// Whether a message with exactly this time satisfies the bound.
+    is_inclusive: bool,
+    span: Span,
+}
+
+/// The times of the earlier messages for which a condition can be true.
+#[derive(Default)]
+struct TimeRange {
+    earliest: Option<TimeBound>,
+    latest: Option<TimeBound>,
+}
+
+impl TimeRange {
+    fn start_at(&mut self, bound: TimeBound) {
+        if self.earliest.is_none_or(|earliest| {
+            bound.seconds > earliest.seconds || bound.seconds == earliest.seconds && !bound.is_inclusive
+        }) {
+            self.earliest = Some(bound);
+        }
+    }
+
+    fn end_at(&mut self, bound: TimeBound) {
+        if self.latest.is_none_or(|latest| {
+            bound.seconds < latest.seconds || bound.seconds == latest.seconds && !bound.is_inclusive
+        }) {
+            self.latest = Some(bound);
+        }
+    }
+
+    /// Returns both bounds if no time lies between them.
+    fn contradiction(&self) -> Option<(TimeBound, TimeBound)> {
+        let (earliest, latest) = self.earliest.zip(self.latest)?;
+        let is_empty = earliest.seconds > latest.seconds
+            || earliest.seconds == latest.seconds && !(earliest.is_inclusive && latest.is_inclusive);
+        is_empty.then_some((earliest, latest))
+    }
+}
+
+/// Returns a warning if no earlier message in `list`, a part of the history, has a time for which
+/// `body` can be true. `var` is the variable of the earlier message.
+pub(super) fn impossible_time(program: &Program, list: &Expr, var: &Var, body: &Cond) -> Option<Diagnostic> {
+    let mut range = TimeRange::default();
+    let declared = program.history.as_ref()?;
+    if let Some(keep) = declared.keep {
+        let seconds = -(keep as f64) / 1000.0;
+        range.start_at(TimeBound { seconds, is_inclusive: true, span: declared.span });
+    }
+    add_windows(program, list, &mut range);
+    for part in body.conjuncts() {
+        if let CondKind::Predicate(test) = &part.kind {
+            add_comparison(program, test, var.id, part.span, &mut range);
+        }
+    }
+    let (earliest, latest) = range.contradiction()?;
+    // The bound that the author wrote last is the wrong one: a comparison, not `keep` or a window.
+    let (wrong, other) = match latest.span.start >= earliest.span.start {
+        true => (latest, earliest),
+        false => (earliest, latest),
+    };
+    let message = message!("no earlier message has such a time");
+    let reason: Message = match other.span == declared.span {
+        true => message!("older messages are not kept"),
+        false => message!("this allows only other times"),
+    };
+    let diagnostic = Diagnostic::new(Code::NumberNeverHad, wrong.span, message).label(other.span, reason);
+    Some(diagnostic.help(message!("correct one of the two, or keep the messages longer")))
+}
+
+/// Adds the bounds of windows such as `within 5m`.
+fn add_windows(program: &Program, list: &Expr, range: &mut TimeRange) {
+    match &list.kind {
+        ExprKind::Window { list, bound, operand } => {
+            if let (WindowBound::Since, Some(seconds)) = (bound, seconds_after_now(program, operand)) {
+                range.start_at(TimeBound { seconds, is_inclusive: true, span: operand.span });
+            }
+            add_windows(program, list, range);
+        }
+        ExprKind::Read(inner, _) => add_windows(program, inner, range),
+        ExprKind::Let(id) => {
+            if let Term::Expr(body) = program.let_body(*id) {
+                add_windows(program, body, range);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Adds the bound of a comparison such as `p.at < now - 10m`.
+fn add_comparison(program: &Program, test: &Predicate, element: VarId, span: Span, range: &mut TimeRange) {
+    let (Some(op), Operand::Value(right)) = (test.op, &test.right) else { return };
+    if test.negated || test.mode != TestMode::default() {
+        return;
+    }
+    let (op, limit) = match (is_time_of(&test.left, element), is_time_of(right, element)) {
+        (true, false) => (Some(op), right),
+        (false, true) => (op.mirrored(), &test.left),
+        _ => return,
+    };
+    let Some(seconds) = seconds_after_now(program, limit) else { return };
+    let bound = |is_inclusive| TimeBound { seconds, is_inclusive, span };
+    match op {
+        Some(Op::Lt) => range.end_at(bound(false)),
+        Some(Op::Le) => range.end_at(bound(true)),
+        Some(Op::Gt) => range.start_at(bound(false)),
+        Some(Op::Ge) => range.start_at(bound(true)),
+        Some(Op::Eq) => {
+            range.start_at(bound(true));
+            range.end_at(bound(true));
+        }
+        _ => {}
+    }
+}
+
+/// True if an expression reads the time of an earlier message, the element of a quantifier.
+fn is_time_of(expr: &Expr, element: VarId) -> bool {
+    match &expr.kind {
+        ExprKind::Read(inner, _) => is_time_of(inner, element),
+        ExprKind::Field(base, name) if **name == *AT_FIELD => is_element(base, element),
+        _ => false,
+    }
+}
+
+fn is_element(expr: &Expr, element: VarId) -> bool {
+    match &expr.kind {
+        ExprKind::Read(inner, _) => is_element(inner, element),
+        ExprKind::Var(id) => *id == element,
+        _ => false,
+    }
+}
+
+/// Returns by how many seconds a time is after the time of the current message, for `now`, `now -
+/// 10m` and `now + 10m`. `None` for other expressions.
+fn seconds_after_now(program: &Program, expr: &Expr) -> Option<f64> {
+    match &expr.kind {
+        ExprKind::Read(inner, _) => seconds_after_now(program, inner),
+        ExprKind::Slot(id) => {
+            let slot = &program.slots[id.index()];
+            let is_now = slot.root.is_none() && slot.path.len() == 1 && *slot.path[0] == *NOW_FIELD;
+            is_now.then_some(0.0)
+        }
+        ExprKind::Op(op @ (Op::Add | Op::Sub), left, Some(right)) => {
+            let start = seconds_after_now(program, left)?;
+            let seconds = right.as_const()?.value().to_json().as_f64()?;
+            Some(if *op == Op::Add { start + seconds } else { start - seconds })
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,187 @@
+//! Finds conditions on windows of the history of which one decides the other: what happened within
+//! five minutes also happened within ten minutes.
+
+use super::report::{AnalysisReport, MISSING_SOURCE};
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_lang::history::WindowBound;
+use rulec_lang::operators::{Op, TestMode};
+use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Fold, Operand, Predicate, SlotId, Var};
+use rulec_syntax::lex::{TokenKind, tokenize};
+
+/// How a condition depends on the length of its window.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Growth {
+    /// A longer window makes the condition true for more messages, as for `any`.
+    Wider,
+    /// A longer window makes the condition true for fewer messages, as for `all`.
+    Narrower,
+}
+
+/// A condition on the recorded messages of the last `seconds` seconds.
+struct WindowCondition<'p> {
+    cond: &'p Cond,
+    /// The length of the window; infinite for the whole history.
+    seconds: f64,
+    growth: Growth,
+    /// Identifies the condition apart from its window. Equal texts mean conditions that differ at
+    /// most in their windows.
+    key: String,
+    /// The key of the negated condition.
+    negated_key: String,
+}
+
+/// Reports operands of an `and` (if `is_and` is true) or an `or` that differ only in the lengths of
+/// their history windows. One of the two operands is then redundant, or they contradict each other.
+pub(super) fn report_windows(
+    report: &mut AnalysisReport<'_>,
+    history: SlotId,
+    operands: &[Cond],
+    is_and: bool,
+) {
+    let windows: Vec<WindowCondition<'_>> =
+        operands.iter().filter_map(|part| window_condition(report, history, part)).collect();
+    for (index, one) in windows.iter().enumerate() {
+        for other in &windows[..index] {
+            let (short, long) = match one.seconds < other.seconds {
+                true => (one, other),
+                false => (other, one),
+            };
+            if one.key == other.key {
+                report_redundant(report, (short, long), is_and);
+            } else if one.key == other.negated_key && is_and && is_contradiction(short, long) {
+                let message = message!(
+                    "these conditions contradict each other, because one window contains the other: `{}` and `{}`",
+                    report.quote(other.cond.span),
+                    report.quote(one.cond.span)
+                );
+                let diagnostic = Diagnostic::new(Code::WindowInWindow, one.cond.span, message)
+                    .label(other.cond.span, message!("both never hold together"))
+                    .help(message!("correct the window or the condition of one of them"));
+                report.add_finding(diagnostic, None);
+            }
+        }
+    }
+}
+
+fn report_redundant(
+    report: &mut AnalysisReport<'_>,
+    (short, long): (&WindowCondition<'_>, &WindowCondition<'_>),
+    is_and: bool,
+) {
+    // Of two conditions that become true for more messages with a longer window, the one on the
+    // short window implies the other one.
+    let needless = if is_and == (short.growth == Growth::Narrower) { short } else { long };
+    let kept = if std::ptr::eq(needless, short) { long } else { short };
+    let message = message!(
+        "this condition decides nothing, because one window contains the other: `{}` and `{}`",
+        report.quote(needless.cond.span),
+        report.quote(kept.cond.span)
+    );
+    let diagnostic = Diagnostic::new(Code::WindowInWindow, needless.cond.span, message)
+        .label(kept.cond.span, message!("this condition alone decides the same"))
+        .help(message!("remove one of the two, or correct its window or its condition"));
+    report.add_finding(diagnostic, None);
+}
+
+/// True if two conditions, each the negation of the other apart from the window, never hold
+/// together: something happened in the short window, but not in the long one.
+fn is_contradiction(short: &WindowCondition<'_>, long: &WindowCondition<'_>) -> bool {
+    short.seconds == long.seconds || (short.growth, long.growth) == (Growth::Wider, Growth::Narrower)
+}
+
+/// Returns the parts of a condition on a window of the history. `None` for other conditions.
+fn window_condition<'p>(
+    report: &AnalysisReport<'_>,
+    history: SlotId,
+    cond: &'p Cond,
+) -> Option<WindowCondition<'p>> {
+    let (inner, is_negated) = match &cond.kind {
+        CondKind::Not(inner) => (&**inner, true),
+        _ => (cond, false),
+    };
+    let (seconds, growth, text) = match &inner.kind {
+        CondKind::Quantifier { all, list, var, body } => {
+            let growth = if *all { Growth::Narrower } else { Growth::Wider };
+            (window_seconds(history, list)?, growth, format!("{all} {}", text_of(report, body, var)?))
+        }
+        CondKind::Predicate(test) => window_of_test(report, history, test)?,
+        _ => return None,
+    };
+    let growth = match (growth, is_negated) {
+        (growth, false) => growth,
+        (Growth::Wider, true) => Growth::Narrower,
+        (Growth::Narrower, true) => Growth::Wider,
+    };
+    let (key, negated_key) = (format!("{is_negated} {text}"), format!("{} {text}", !is_negated));
+    Some(WindowCondition { cond, seconds, growth, key, negated_key })
+}
+
+/// Returns the window of a comparison of a count with a constant, or of a field of the last message
+/// with a constant: its length, how the comparison depends on it, and the text that identifies the
+/// comparison.
+fn window_of_test(
+    report: &AnalysisReport<'_>,
+    history: SlotId,
+    test: &Predicate,
+) -> Option<(f64, Growth, String)> {
+    let (op, Operand::Value(right)) = (test.op?, &test.right) else { return None };
+    let constant = right.as_const()?.value().to_json();
+    if test.negated || test.mode != TestMode::default() {
+        return None;
+    }
+    let mut names = String::new();
+    let mut value = &test.left;
+    loop {
+        match &value.kind {
+            ExprKind::Read(inner, _) => value = inner,
+            ExprKind::Field(inner, name) => {
+                names = format!(".{name}{names}");
+                value = inner;
+            }
+            _ => break,
+        }
+    }
+    let ExprKind::Fold { fold, list, var, body } = &value.kind else { return None };
+    let growth = match (fold, op) {
+        (Fold::Count, Op::Ge | Op::Gt) => Growth::Wider,
+        (Fold::Count, Op::Le | Op::Lt) => Growth::Narrower,
+        // The last message of a short window is the last message of each longer window too.
+        (Fold::Last, Op::Eq | Op::In | Op::Gt | Op::Ge | Op::Lt | Op::Le) if !names.is_empty() => {
+            Growth::Wider
+        }
+        _ => return None,
+    };
+    let text = format!("{fold:?} {} {names} {op:?} {constant}", text_of(report, body, var)?);
+    Some((window_seconds(history, list)?, growth, text))
+}
+
+/// Returns the constant length of a window in seconds, infinite for the whole history. `None` for
+/// other lists.
+fn window_seconds(history: SlotId, list: &Expr) -> Option<f64> {
+    match &list.kind {
+        ExprKind::Slot(slot) => (*slot == history).then_some(f64::INFINITY),
+        ExprKind::Read(inner, _) => window_seconds(history, inner),
+        ExprKind::Window { list, bound: WindowBound::Since, operand } => {
+            let ExprKind::Op(Op::Sub, _, Some(length)) = &operand.kind else { return None };
+            window_seconds(history, list).filter(|outer| outer.is_infinite())?;
+            length.as_const()?.value().to_json().as_f64()
+        }
+        _ => None,
+    }
+}
+
+/// Returns the source text of a condition on an element, with one blank between words. The element
+/// has the same name in every text. `None` without source text.
+fn text_of(report: &AnalysisReport<'_>, body: &Cond, var: &Var) -> Option<String> {
+    let source = Some(report.source(body.span)).filter(|text| *text != MISSING_SOURCE)?;
+    let mut text = String::new();
+    for token in tokenize(source, 0).filter(|token| !token.kind.is_trivia()) {
+        let word = token.text(source);
+        // A name after a point is a field, not the element.
+        let is_element = token.kind == TokenKind::Word && word == &*var.name && !text.ends_with(". ");
+        text.push_str(if is_element { "_" } else { word });
+        text.push(' ');
+    }
+    Some(text)
+}
