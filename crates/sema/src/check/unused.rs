@@ -120,7 +120,7 @@ impl Checker<'_> {
             Kind::Import { .. } => true,
             Kind::Input { .. } => fields(statement).iter().all(|field| declared.contains(field)),
             Kind::Let { name, .. } | Kind::Def { name, .. } | Kind::List { name, .. } => {
-                !self.used.contains(name.node.as_str())
+                !self.used_names.contains(name.node.as_str())
             }
             Kind::Handler { name, .. } => !leads_to(&name.node),
             _ => false,

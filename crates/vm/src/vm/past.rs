@@ -66,7 +66,7 @@ impl Past {
     pub fn evaluations(&self) -> u64 {
         let Some(memo) = &self.memo else { return 0 };
         let memo = memo.lock().unwrap_or_else(PoisonError::into_inner);
-        memo.codes.iter().flat_map(|(_, loops)| loops.values()).map(|memo| memo.evaluations).sum()
+        memo.bytecodes.iter().flat_map(|(_, loops)| loops.values()).map(|memo| memo.evaluations).sum()
     }
 
     /// Creates a view of recorded messages, each with its own time, for example in a Rust test.
