@@ -14,7 +14,7 @@ use rulec_base::diag::comma_list;
 use rulec_base::json::{self, DecimalPaths};
 use rulec_base::message;
 use rulec_base::text::{display_width, to_one_line, to_printable};
-use rulec_report::log;
+use rulec_report::log::{self, ParsedLine};
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -286,7 +286,11 @@ fn replay_messages(
                 replay.refused += 1;
                 continue;
             };
-            let Some(message) = log::parse_line(message).message() else {
+            let parsed = log::parse_line(message);
+            if parsed == ParsedLine::ServiceLine {
+                continue;
+            }
+            let Some(message) = parsed.message() else {
                 replay.refused += 1;
                 continue;
             };

@@ -114,6 +114,9 @@ impl LogSummary {
         coverage: &mut Coverage<'_>,
     ) {
         let rules = coverage.rules();
+        if log::is_service_line(&line) {
+            return;
+        }
         let is_router_output = log::is_router_output(&line);
         let Some(logged) = log::parse_decision(line) else {
             *if is_router_output { &mut self.unnamed_cases } else { &mut self.foreign_lines } += 1;

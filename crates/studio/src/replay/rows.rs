@@ -182,6 +182,7 @@ impl Replay {
             (true, _) => (line_json, log::parse_decision(object).and_then(|logged| logged.message)),
             (false, ParsedLine::LoggedDecision(logged)) => (line_json, logged.message),
             (false, ParsedLine::Message(message)) => (Json::Null, Some(message)),
+            (false, ParsedLine::ServiceLine) => (line_json, None),
         })
     }
 
