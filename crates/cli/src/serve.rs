@@ -25,6 +25,11 @@ The service reads changed rules at once. Rules with errors change nothing: the l
 (`/v1/data/PATH`), AuthZEN (`/access/v1/evaluation`), Envoy's ext_authz (`/ext_authz`) and MCP (`/mcp`), and, with the
 feature `grpc` of the program, gRPC at the same address: `rulec.v1.Rules`, health, reflection, and Envoy's ext_authz.
 
+Some limits have no option: 32 KiB for the head of a request (`head`), 128 open requests on an HTTP/2 connection
+(`streams`), 128 levels of nested JSON (`depth`), for all bodies that are being received `--max-requests` times
+`--max-body` and 16 KiB (`bodies`), and for the lines that wait for the log 10,000 lines (`log_lines`) and 64 MiB
+(`log_bytes`). In `/metrics`, `rulec_limit` shows all limits, and `rulec_limits_hit_total` how often they were met.
+
 Events, such as changes of rules, are JSON lines on standard error. SIGHUP looks for changed files. SIGTERM and SIGINT
 answer the open requests, and end the service. Exit status: 0 if all of them were answered, otherwise 1.")]
 pub struct Args {

@@ -39,7 +39,7 @@ mod web;
 
 pub use auth::{Scope, Tokens};
 pub use events::EventSink;
-pub use limits::Limits;
+pub use limits::{LimitRow, Limits};
 pub use log::{LogMode, LogOptions, LogTarget};
 #[cfg(feature = "remote")]
 pub use otlp::OtlpOptions;

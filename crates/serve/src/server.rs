@@ -11,9 +11,9 @@ use crate::doors::app::App;
 use crate::doors::logins::Door;
 use crate::doors::{mcp, router};
 use crate::events::{EventSink, Events};
-use crate::limits::Limits;
+use crate::limits::{LimitName, Limits};
 use crate::log::{DecisionLog, LogOptions};
-use crate::metrics::{LimitName, Metrics};
+use crate::metrics::Metrics;
 #[cfg(feature = "remote")]
 use crate::otlp::{Otlp, OtlpOptions};
 use crate::receipt::Receipt;
@@ -249,6 +249,9 @@ impl Server {
         // Each connection holds a receiver, so `closed` waits until all connections have ended.
         let _ = stop.send(true);
         let is_drained = tokio::time::timeout(limits.drain, stop.closed()).await.is_ok();
+        if !is_drained {
+            self.app.service().metrics().count_limit(LimitName::drain);
+        }
         close_log(self.app).await;
         is_drained
     }
@@ -282,7 +285,10 @@ impl Server {
 async fn open_app(options: Options) -> Result<Arc<App>, StartError> {
     let events = Events::new(options.events);
     let mut metrics = Metrics::new();
-    metrics.add_limits(&options.limits);
+    let log_limits = options.log.as_ref().map(|log| (log.capacity, log.capacity_bytes));
+    metrics.add_limits(&options.limits, log_limits);
+    #[cfg(feature = "remote")]
+    let scheme = if options.tls.is_some() { "https" } else { "http" };
     #[cfg(feature = "remote")]
     let otlp = options.otlp.as_ref().map(|otlp| Otlp::new(otlp, metrics.add_otlp(), events.clone()));
     #[cfg(feature = "remote")]

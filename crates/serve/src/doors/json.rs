@@ -20,6 +20,9 @@ use std::sync::Arc;
 type Shared = State<Arc<App>>;
 type ReadBody = Result<Bytes, BytesRejection>;
 
+/// The path at which many messages are decided.
+pub(super) const BATCH_PATH: &str = "/v1/batch";
+
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new()
         .route("/v1/decide", post(decide))
@@ -76,7 +79,7 @@ async fn batch(
         true => admitted.grant.need(Scope::Explain),
         false => Ok(()),
     };
-    if media_type(request.headers()) == "application/x-ndjson" {
+    if media_type(request.headers()) == stream::MEDIA_TYPE {
         let settings = stream::read_settings(query.as_deref().unwrap_or_default())?;
         check(&settings)?;
         let batch = Batch::new(app.service(), settings, Layout::Lines, admitted.trace)?;

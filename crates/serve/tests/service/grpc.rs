@@ -166,16 +166,20 @@ async fn tokens_and_limits_hold() {
     let code = client.decide(with_token("wrong", message("{}"))).await.map(drop);
     assert_eq!(code.map_err(|status| status.code()), Err(Code::Unauthenticated));
     client.decide(with_token("secret", message("{}"))).await.expect("a decision");
-    // An open stream has the only permit.
-    let (send, receive) = mpsc::channel(1);
-    let requests = tokio_stream::wrappers::ReceiverStream::new(receive);
-    let mut requests = Request::new(requests);
-    requests.metadata_mut().insert("authorization", "Bearer secret".parse().expect("ASCII"));
+    // An open stream takes the only slot for streams, and no permit while it waits for its client.
+    let open = || {
+        let (send, receive) = mpsc::channel(1);
+        let mut requests = Request::new(tokio_stream::wrappers::ReceiverStream::new(receive));
+        requests.metadata_mut().insert("authorization", "Bearer secret".parse().expect("ASCII"));
+        (send, requests)
+    };
+    let (send, requests) = open();
     let stream = client.decide_stream(requests).await.expect("a stream");
-    let shed = client.decide(with_token("secret", message("{}"))).await.expect_err("one too many");
+    client.decide(with_token("secret", message("{}"))).await.expect("a decision");
+    let shed = client.decide_stream(open().1).await.expect_err("one too many");
     assert_eq!(shed.code(), Code::Unavailable);
     drop((send, stream));
-    while client.decide(with_token("secret", message("{}"))).await.is_err() {
+    while client.decide_stream(open().1).await.is_err() {
         tokio::task::yield_now().await;
     }
 }
