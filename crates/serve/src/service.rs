@@ -110,13 +110,48 @@ impl Service {
 /// If the body is not JSON, lacks a field, or has a field of another type. For invalid JSON, this
 /// is the error of the library `rulec`, with its position.
 pub(crate) fn read_request<'b, R: Deserialize<'b>>(body: &'b [u8]) -> Result<R, Problem> {
-    // Serde would also accept an array with the values of the fields, so an array is refused here.
-    let is_array = body.trim_ascii_start().starts_with(b"[");
-    match serde_json::from_slice(body) {
-        Ok(request) if !is_array => Ok(request),
-        wrong => {
-            json::parse_object_bytes(body)?;
-            Err(Problem::invalid(wrong.err().map(|error| error.to_string()).unwrap_or_default()))
+    read_fields(body).or_else(|wrong| {
+        json::parse_object_bytes(body)?;
+        Err(Problem::invalid(wrong.text))
+    })
+}
+
+/// The reason why a text is not the expected JSON object.
+pub(crate) struct WrongObject {
+    /// True if the text is JSON, but not the expected object.
+    pub is_data: bool,
+    pub text: String,
+}
+
+/// Parses a JSON object whose fields `R` names.
+pub(crate) fn read_fields<'b, R: Deserialize<'b>>(text: &'b [u8]) -> Result<R, WrongObject> {
+    match serde_json::from_slice(text) {
+        // Serde would also accept an array with the values of the fields.
+        Ok(_) if text.trim_ascii_start().starts_with(b"[") => Err(WrongObject {
+            is_data: true,
+            text: "an array is given, but an object is expected".to_owned(),
+        }),
+        Ok(fields) => Ok(fields),
+        Err(error) => {
+            Err(WrongObject { is_data: error.is_data(), text: without_type_names(&error.to_string()) })
         }
     }
+}
+
+/// Replaces the names of Rust types in an error of the JSON parser, such as `struct Call`.
+fn without_type_names(text: &str) -> String {
+    let Some((before, after)) =
+        ["struct ", "enum ", "tuple struct "].iter().find_map(|kind| text.split_once(kind))
+    else {
+        return text.to_owned();
+    };
+    let is_name = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let after = after.trim_start_matches(is_name);
+    let counted = after
+        .strip_prefix(" with ")
+        .map(|after| after.trim_start_matches(|digit: char| digit.is_ascii_digit()));
+    let after = counted
+        .and_then(|rest| rest.strip_prefix(" elements").or(rest.strip_prefix(" element")))
+        .unwrap_or(after);
+    format!("{before}an object{after}")
 }

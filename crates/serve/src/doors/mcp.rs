@@ -6,7 +6,7 @@ use super::app::{App, json_response, require_json_content_type};
 use crate::auth::{Grant, Scope};
 use crate::limits::Deadline;
 use crate::problem::Problem;
-use crate::service::{DecideRequest, Service, TestRequest, read_request};
+use crate::service::{DecideRequest, Service, TestRequest, read_fields, read_request};
 use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
 use axum::http::{HeaderMap, StatusCode};
@@ -129,11 +129,11 @@ fn respond(id: Option<&RawValue>, result: Result<Box<RawValue>, RpcError>) -> Ve
 /// Answers one request. Returns `None` for a notification and for an answer of the client, which
 /// get no answer.
 async fn answer(app: &Arc<App>, admitted: &Admitted, request: &[u8]) -> Option<Vec<u8>> {
-    let request: RpcRequest<'_> = match serde_json::from_slice(request) {
+    let request: RpcRequest<'_> = match read_fields(request) {
         Ok(request) => request,
         Err(wrong) => {
-            let code = if wrong.is_data() { INVALID_REQUEST } else { PARSE_ERROR };
-            return Some(respond(None, Err(RpcError::new(code, wrong.to_string()))));
+            let code = if wrong.is_data { INVALID_REQUEST } else { PARSE_ERROR };
+            return Some(respond(None, Err(RpcError::new(code, wrong.text))));
         }
     };
     let RpcRequest { id, method, params, result, error } = request;
@@ -159,7 +159,7 @@ async fn answer(app: &Arc<App>, admitted: &Admitted, request: &[u8]) -> Option<V
 }
 
 fn read_params<'p, P: Deserialize<'p>>(params: &'p str) -> Result<P, RpcError> {
-    serde_json::from_str(params).map_err(|error| RpcError::new(INVALID_PARAMS, error.to_string()))
+    read_fields(params.as_bytes()).map_err(|wrong| RpcError::new(INVALID_PARAMS, wrong.text))
 }
 
 fn to_raw(value: &impl Serialize) -> Result<Box<RawValue>, RpcError> {
