@@ -290,7 +290,7 @@ async fn open_app(options: Options) -> Result<Arc<App>, StartError> {
     #[cfg(feature = "remote")]
     let scheme = if options.tls.is_some() { "https" } else { "http" };
     #[cfg(feature = "remote")]
-    let otlp = options.otlp.as_ref().map(|otlp| Otlp::new(otlp, metrics.add_otlp(), events.clone()));
+    let otlp = options.otlp.as_ref().map(|otlp| Otlp::new(otlp, scheme, metrics.add_otlp(), events.clone()));
     #[cfg(feature = "remote")]
     let (otlp, exporter) = otlp.transpose()?.unzip();
     let log = options.log.map(|log| {

@@ -36,7 +36,7 @@ pub(super) fn routes() -> Router<Arc<App>> {
 const MAX_EVALUATIONS: usize = 1_000;
 
 /// The prefix of the paths at which Envoy asks for authorization.
-pub(super) const ENVOY_PATH: &str = "/ext_authz";
+pub(crate) const ENVOY_PATH: &str = "/ext_authz";
 
 /// Returns the HTTP routes at which Envoy asks for authorization.
 pub(super) fn envoy_routes() -> Router<Arc<App>> {
