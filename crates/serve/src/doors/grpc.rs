@@ -86,13 +86,19 @@ where
 /// Returns the routes of gRPC server reflection, by which clients list the services. A reflection
 /// stream ends at its deadline, because it holds the permit of its request.
 fn reflection_routes(limit: usize) -> Router<Arc<App>> {
-    let built = tonic_reflection::server::Builder::configure()
-        .register_encoded_file_descriptor_set(DESCRIPTORS)
-        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-        .build_v1();
-    let Ok(reflection) = built else { return Router::new() };
-    let reflection = reflection.max_decoding_message_size(limit);
-    service_routes(tonic_reflection::pb::v1::FILE_DESCRIPTOR_SET, &reflection)
+    let builder = || {
+        tonic_reflection::server::Builder::configure()
+            .register_encoded_file_descriptor_set(DESCRIPTORS)
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+    };
+    // Many clients still use the older version only.
+    let (Ok(v1), Ok(v1alpha)) = (builder().build_v1(), builder().build_v1alpha()) else {
+        return Router::new();
+    };
+    let v1 = v1.max_decoding_message_size(limit);
+    let v1alpha = v1alpha.max_decoding_message_size(limit);
+    service_routes(tonic_reflection::pb::v1::FILE_DESCRIPTOR_SET, &v1)
+        .merge(service_routes(tonic_reflection::pb::v1alpha::FILE_DESCRIPTOR_SET, &v1alpha))
         .layer(middleware::from_fn(end_at_deadline))
 }
 

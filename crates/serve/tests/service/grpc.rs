@@ -400,6 +400,26 @@ async fn the_services_describe_themselves() {
     }
 }
 
+/// Many clients of reflection know the older version only.
+#[tokio::test]
+async fn the_older_reflection_lists_the_services() {
+    use tonic_reflection::pb::v1alpha;
+    let service = start(RULES).await;
+    let (transport, address) = transport(&service);
+    let mut client =
+        v1alpha::server_reflection_client::ServerReflectionClient::with_origin(transport, address);
+    let request = v1alpha::ServerReflectionRequest {
+        message_request: Some(
+            v1alpha::server_reflection_request::MessageRequest::ListServices(String::new()),
+        ),
+        ..Default::default()
+    };
+    let answers = client.server_reflection_info(tokio_stream::iter([request])).await;
+    let answer = answers.expect("a stream").into_inner().message().await.expect("an answer");
+    let text = format!("{answer:?}");
+    assert!(text.contains("rulec.v1.Rules"), "{text}");
+}
+
 /// A stream of reflection has a permit, so it must end.
 #[tokio::test]
 async fn a_stream_of_reflection_ends_at_the_deadline() {
