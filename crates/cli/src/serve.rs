@@ -168,7 +168,8 @@ mod with {
     use super::{Args, CliError, KeyLocation, Mode, Out, Status, Term};
     use rulec_base::message;
     use rulec_serve::{
-        Address, Limits, LogMode, LogOptions, LogTarget, Options, Place, RuleSource, Server, StartError, Stop,
+        Address, Limits, LogMode, LogOptions, LogTarget, Options, Place, RuleFolders, RuleListing,
+        RuleSource, Server, StartError, Stop,
     };
     use serde_json::Value as Json;
     use std::path::{Path, PathBuf};
@@ -231,9 +232,14 @@ mod with {
             return Err(crate::studio::unsupported_error());
         }
         let millis = Duration::from_millis;
+        let (rules, folders) = rule_sources(args)?;
+        let folders = rule_folders(folders, args)?;
+        let in_folders = folders.as_ref().map_or(0, |folders| folders.first.sources.len());
+        let sets = rules.len() + in_folders;
         let events = |event: &Json| stdio::write_event(&event.to_string());
         Ok(Options {
-            rules: rule_sources(args)?,
+            rules,
+            folders,
             trusted: args.trust.iter().map(KeyLocation::read_verifying_key).collect::<Result<_, _>>()?,
             address: parse_address(&args.listen)?,
             limits: Limits {
@@ -256,7 +262,7 @@ mod with {
             #[cfg(feature = "http")]
             otlp: otlp_options(args)?,
             log: log_options(args)?,
-            history: open_history(args)?,
+            history: open_history(args, sets)?,
             events: Arc::new(events),
         })
     }
@@ -276,7 +282,7 @@ mod with {
     /// Returns what opens the history of each rule set: a folder of its own in the folder, or a
     /// history of its own at the server.
     #[cfg(feature = "history")]
-    fn open_history(args: &Args) -> Result<Option<rulec_serve::OpenHistory>, CliError> {
+    fn open_history(args: &Args, sets: usize) -> Result<Option<rulec_serve::OpenHistory>, CliError> {
         use crate::history::{is_address, open};
         use rulec::history::Store;
         use rulec_base::diag::Message;
@@ -284,7 +290,7 @@ mod with {
 
         let Some(place) = args.history.clone() else { return Ok(None) };
         let has_name = is_address(&place) && place.to_string_lossy().contains('#');
-        if has_name && rule_sources(args)?.len() > 1 {
+        if has_name && sets > 1 {
             return Err(CliError::usage(message!(
                 "several rule sets cannot share one history; leave out `#NAME`, and each gets a history of its own name"
             )));
@@ -306,7 +312,7 @@ mod with {
     }
 
     #[cfg(not(feature = "history"))]
-    fn open_history(args: &Args) -> Result<Option<rulec_serve::OpenHistory>, CliError> {
+    fn open_history(args: &Args, _: usize) -> Result<Option<rulec_serve::OpenHistory>, CliError> {
         args.history.as_ref().map_or(Ok(None), |_| Err(crate::history::not_built()))
     }
 
@@ -340,14 +346,9 @@ mod with {
         })
     }
 
-    /// Returns the sources of rules that the arguments name. A file that another file of the same
-    /// folder imports is left out, because it belongs to the rules of that file.
-    fn rule_sources(args: &Args) -> Result<Vec<RuleSource>, CliError> {
-        let (mut sources, root) = (Vec::new(), args.root.as_deref());
-        let file = |name: String, path: PathBuf, root: Option<PathBuf>| {
-            let place = Place::File { path, root };
-            RuleSource { name, place }
-        };
+    /// Returns the sources of rules that the arguments name, except folders, and the folders.
+    fn rule_sources(args: &Args) -> Result<(Vec<RuleSource>, Vec<PathBuf>), CliError> {
+        let (mut sources, mut folders) = (Vec::new(), Vec::new());
         for argument in &args.rules {
             if let Some((name, url)) = split_address(argument) {
                 sources.push(address_source(name, url, args)?);
@@ -357,19 +358,46 @@ mod with {
                 Some((name, path)) if !Path::new(argument).exists() => (Some(name), Path::new(path)),
                 _ => (None, Path::new(argument)),
             };
-            if !path.is_dir() {
-                let name = name.map_or_else(|| stem(path), str::to_owned);
-                sources.push(file(name, path.to_owned(), root.map(Path::to_owned)));
+            if path.is_dir() {
+                folders.push(path.to_owned());
                 continue;
             }
-            for (compiled, is_imported) in files::compile_files(&[path.to_owned()], root)? {
-                if !is_imported {
-                    let (path, root) = (compiled.target.path, compiled.target.root);
-                    sources.push(file(stem(&path), path, root));
+            let name = name.map_or_else(|| stem(path), str::to_owned);
+            sources.push(file_source(name, path.to_owned(), args.root.clone()));
+        }
+        Ok((sources, folders))
+    }
+
+    fn file_source(name: String, path: PathBuf, root: Option<PathBuf>) -> RuleSource {
+        RuleSource { name, place: Place::File { path, root } }
+    }
+
+    /// Lists the rule files in folders. A file that another file of the same folder imports is no
+    /// source, because it belongs to the rules of that file.
+    fn list_folders(paths: &[PathBuf], root: Option<&Path>) -> Result<RuleListing, CliError> {
+        let mut listing = RuleListing { is_complete: true, ..RuleListing::default() };
+        for path in paths {
+            for (compiled, is_imported) in files::compile_files(std::slice::from_ref(path), root)? {
+                listing.is_complete &= compiled.result.is_ok();
+                let (path, root) = (compiled.target.path, compiled.target.root);
+                match is_imported {
+                    true => listing.imported.push(path),
+                    false => listing.sources.push(file_source(stem(&path), path, root)),
                 }
             }
         }
-        Ok(sources)
+        Ok(listing)
+    }
+
+    fn rule_folders(paths: Vec<PathBuf>, args: &Args) -> Result<Option<RuleFolders>, CliError> {
+        if paths.is_empty() {
+            return Ok(None);
+        }
+        let first = list_folders(&paths, args.root.as_deref())?;
+        let (listed, root) = (paths.clone(), args.root.clone());
+        let list =
+            move || list_folders(&listed, root.as_deref()).map_err(|error| error.message.unwrap_or_default());
+        Ok(Some(RuleFolders { paths, first, list: Arc::new(list) }))
     }
 
     /// Splits an argument `NAME=URL` or `URL` into the name and the HTTP address of rules. `None`

@@ -46,6 +46,6 @@ pub use otlp::OtlpOptions;
 pub use problem::Problem;
 #[cfg(feature = "remote")]
 pub use rules::RemoteSource;
-pub use rules::{OpenHistory, Place, RuleSet, RuleSource, StartError};
+pub use rules::{ListRules, OpenHistory, Place, RuleFolders, RuleListing, RuleSet, RuleSource, StartError};
 pub use server::{Address, Options, Server, Stop};
 pub use service::{DecideRequest, Decided, Service};

@@ -172,6 +172,12 @@ impl Metrics {
         }
     }
 
+    /// Removes the gauge of a rule set that has left the service. Its counters stay, because a
+    /// rule set with its name may come back.
+    pub fn forget_set(&self, name: &str) {
+        self.generation.remove(&SetLabels { rules: name.to_owned() });
+    }
+
     pub fn count_limit(&self, limit: LimitName) {
         self.limits.get_or_create(&LimitLabels { limit }).inc();
     }

@@ -4,6 +4,7 @@
 //! The status of the rule set then holds the error.
 
 mod file;
+mod folder;
 mod history;
 mod loading;
 #[cfg(feature = "remote")]
@@ -11,6 +12,8 @@ mod remote;
 mod source;
 mod version;
 
+pub(crate) use folder::FolderWatch;
+pub use folder::{ListRules, RuleFolders, RuleListing};
 pub use loading::StartError;
 pub(crate) use loading::compiler;
 #[cfg(feature = "remote")]

@@ -17,7 +17,7 @@ use crate::metrics::Metrics;
 #[cfg(feature = "remote")]
 use crate::otlp::{Otlp, OtlpOptions};
 use crate::receipt::Receipt;
-use crate::rules::{OpenHistory, RuleSource, StartError, open_all};
+use crate::rules::{FolderWatch, OpenHistory, RuleFolders, RuleSource, StartError, open_all};
 use crate::service::Service;
 use crate::web::WebGuard;
 use axum::Router;
@@ -55,6 +55,8 @@ pub enum Address {
 pub struct Options {
     /// The sources of the rules, each with the name of its rule set.
     pub rules: Vec<RuleSource>,
+    /// The folders whose files are further rule sets; `None` for no folders.
+    pub folders: Option<RuleFolders>,
     /// Public keys. Rules must be artifacts that one of these keys has signed. Empty if rules need
     /// no signature.
     pub trusted: Vec<VerifyingKey>,
@@ -257,7 +259,7 @@ impl Server {
     }
 
     fn reload(&self) {
-        self.app.service().reload();
+        self.app.check_rules();
         self.check_files();
     }
 
@@ -305,8 +307,9 @@ async fn open_app(options: Options) -> Result<Arc<App>, StartError> {
         Ok::<_, StartError>(log)
     });
     let log = log.transpose()?;
-    let sets =
-        open_all(&options.rules, &options.trusted, options.history.as_ref(), (&metrics, &events)).await?;
+    let in_folders = options.folders.iter().flat_map(|folders| &folders.first.sources);
+    let sources: Vec<RuleSource> = options.rules.iter().chain(in_folders).cloned().collect();
+    let sets = open_all(&sources, &options.trusted, options.history.as_ref(), (&metrics, &events)).await?;
     let tokens = options.tokens.as_deref().map(Tokens::read).transpose()?;
     let service = Service::new(sets, metrics, options.limits, log);
     #[cfg(feature = "studio")]
@@ -329,6 +332,10 @@ async fn open_app(options: Options) -> Result<Arc<App>, StartError> {
     #[cfg(feature = "remote")]
     let app = app.with_otlp(otlp);
     let app = Arc::new(app);
+    if let Some(folders) = options.folders {
+        let weak = Arc::downgrade(&app);
+        app.set_folders(FolderWatch::start(folders, options.trusted, options.history, weak)?);
+    }
     #[cfg(feature = "remote")]
     if let Some(exporter) = exporter {
         let weak = Arc::downgrade(&app);

@@ -20,6 +20,7 @@ use crate::log::DecisionLog;
 use crate::metrics::Metrics;
 use crate::problem::Problem;
 use crate::rules::RuleSet;
+use arc_swap::ArcSwap;
 use rulec_base::json;
 use serde::de::Deserialize;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ use tokio::sync::watch;
 /// The core of the service: the rule sets, the metrics, the limits and the decision log. Every
 /// protocol adapter calls this core.
 pub struct Service {
-    sets: Vec<Arc<RuleSet>>,
+    sets: ArcSwap<Vec<Arc<RuleSet>>>,
     metrics: Metrics,
     limits: Limits,
     log: Option<Arc<DecisionLog>>,
@@ -43,27 +44,45 @@ impl Service {
         limits: Limits,
         log: Option<Arc<DecisionLog>>,
     ) -> Service {
-        Service { sets, metrics, limits, log, stopping: watch::Sender::new(false) }
+        Service {
+            sets: ArcSwap::from_pointee(sets),
+            metrics,
+            limits,
+            log,
+            stopping: watch::Sender::new(false),
+        }
     }
 
-    /// Returns all rule sets, in the order of the options that name their sources.
-    pub fn sets(&self) -> &[Arc<RuleSet>] {
-        &self.sets
+    /// Returns all rule sets: first those of named files and addresses, then those of folders.
+    pub fn sets(&self) -> Arc<Vec<Arc<RuleSet>>> {
+        self.sets.load_full()
+    }
+
+    /// Adds a rule set. The caller must check that no other one has its name.
+    pub(crate) fn add_set(&self, set: Arc<RuleSet>) {
+        self.sets.rcu(|sets| sets.iter().cloned().chain([set.clone()]).collect::<Vec<_>>());
+    }
+
+    /// Removes the rule set named `name`. Requests that use it are still answered.
+    pub(crate) fn remove_set(&self, name: &str) {
+        self.sets.rcu(|sets| sets.iter().filter(|set| set.name() != name).cloned().collect::<Vec<_>>());
+        self.metrics.forget_set(name);
     }
 
     /// Returns the rule set named `name`. Without a name, returns the only rule set.
     ///
     /// # Errors
     /// If no rule set has this name, or there is no name and several rule sets.
-    pub fn set(&self, name: Option<&str>) -> Result<&Arc<RuleSet>, Problem> {
-        let names = || self.sets.iter().map(|set| set.name()).collect::<Vec<_>>().join(", ");
-        match (name, self.sets.as_slice()) {
-            (None, [only]) => Ok(only),
+    pub fn set(&self, name: Option<&str>) -> Result<Arc<RuleSet>, Problem> {
+        let sets = self.sets.load();
+        let names = || sets.iter().map(|set| set.name()).collect::<Vec<_>>().join(", ");
+        match (name, sets.as_slice()) {
+            (None, [only]) => Ok(only.clone()),
             (None, _) => Err(Problem::unknown_rules(format!(
                 "the service has several rules; choose some with `rules`: {}",
                 names()
             ))),
-            (Some(name), sets) => sets.iter().find(|set| set.name() == name).ok_or_else(|| {
+            (Some(name), all) => all.iter().find(|set| set.name() == name).cloned().ok_or_else(|| {
                 Problem::unknown_rules(format!("there are no rules `{name}`; there are {}", names()))
             }),
         }
@@ -84,7 +103,7 @@ impl Service {
 
     /// Asks each rule set to check soon whether its source has changed.
     pub fn reload(&self) {
-        self.sets.iter().for_each(|set| set.check_source());
+        self.sets.load().iter().for_each(|set| set.check_source());
     }
 
     /// Makes [`Service::is_ready`] return false, so that a load balancer sends no more requests.

@@ -10,6 +10,7 @@ use crate::limits::{Deadline, LimitName};
 use crate::otlp::{DecisionInfo, Otlp};
 use crate::problem::Problem;
 use crate::receipt::Receipt;
+use crate::rules::FolderWatch;
 use crate::service::{DecideRequest, Decided, Service, read_request};
 use crate::web::WebGuard;
 use arc_swap::ArcSwapOption;
@@ -21,7 +22,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use rulec::Language;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
 
@@ -41,6 +42,8 @@ pub(crate) struct App {
     events: Events,
     /// Notified when a request asks the server to check its files for changes.
     reload: Notify,
+    /// The watch of the folders of rules. Empty if the service has none.
+    folders: OnceLock<FolderWatch>,
     /// The export of metrics and traces to an OpenTelemetry collector; `None` if nothing is
     /// exported.
     #[cfg(feature = "remote")]
@@ -61,6 +64,7 @@ impl App {
             service,
             events,
             reload: Notify::new(),
+            folders: OnceLock::new(),
             #[cfg(feature = "remote")]
             otlp: None,
             #[cfg(feature = "studio")]
@@ -140,6 +144,27 @@ impl App {
 
     pub fn events(&self) -> &Events {
         &self.events
+    }
+
+    /// Sets the watch of the folders of rules. The server calls this once, when it starts.
+    pub fn set_folders(&self, watch: FolderWatch) {
+        let _ = self.folders.set(watch);
+    }
+
+    /// Makes the service look soon whether its rules have changed.
+    pub fn check_rules(&self) {
+        self.service.reload();
+        if let Some(watch) = self.folders.get() {
+            watch.check();
+        }
+    }
+
+    /// Makes the studio show the rule sets that the service has now.
+    pub fn sets_changed(&self) {
+        #[cfg(feature = "studio")]
+        if let Some(Err(error)) = self.studio.as_ref().map(|door| door.show_sets(&self.service)) {
+            self.events.report("failure", serde_json::json!({ "error": error.to_string() }));
+        }
     }
 
     /// Asks the server to check its files for changes: rules, tokens and certificates.

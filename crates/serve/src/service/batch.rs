@@ -111,7 +111,7 @@ impl Batch {
         version.live().rules().entry(version.entry_name(settings.entry.as_deref())?)?;
         let BatchSettings { matched, explain: explanation, analysis, entry, .. } = settings;
         let options = AnswerOptions { matched, explanation, analysis, ..AnswerOptions::default() };
-        Ok(Batch { set: set.clone(), entry, options, layout, trace })
+        Ok(Batch { set, entry, options, layout, trace })
     }
 
     /// Returns the maximum number of messages of a block. Blocks with explanations are smaller,

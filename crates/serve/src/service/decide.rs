@@ -216,7 +216,7 @@ impl Service {
         }
         let DecideRequest { matched, explain: explanation, analysis, .. } = *request;
         let decider = Decider {
-            set,
+            set: &set,
             version: &version,
             entry: version.entry_name(request.entry.as_deref())?,
             options: AnswerOptions { matched, explanation, analysis, ..AnswerOptions::default() },
@@ -231,7 +231,7 @@ impl Service {
         let mut body = Vec::with_capacity(256);
         let answered = decider.answer(text, None, room, &mut body)?;
         let Answered { decision, route, receipt, .. } = answered;
-        Ok(Decided { decision, route, body, set: set.clone(), receipt })
+        Ok(Decided { decision, route, body, set, receipt })
     }
 }
 

@@ -6,6 +6,7 @@ mod contract;
 mod decide;
 mod differential;
 mod doors;
+mod folders;
 #[cfg(feature = "grpc")]
 mod grpc;
 #[cfg(feature = "grpc")]
@@ -103,6 +104,7 @@ fn write_rules(folder: &Path, text: &str) -> PathBuf {
 fn options(path: PathBuf, events: EventSink) -> Options {
     Options {
         rules: vec![RuleSource::file("support", path)],
+        folders: None,
         trusted: Vec::new(),
         address: Address::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))),
         limits: Limits::default(),
