@@ -172,6 +172,7 @@ mod with {
         RuleSource, Server, StartError, Stop,
     };
     use serde_json::Value as Json;
+    use std::io::IsTerminal as _;
     use std::path::{Path, PathBuf};
     use std::sync::Arc;
     use std::time::Duration;
@@ -200,7 +201,10 @@ mod with {
             let signals = listen_for_signals().map_err(CliError::system)?;
             out.write_line(&server.address())?;
             out.flush()?;
-            term.print_note(&message!("the service runs at this address; press ctrl-c to stop it"));
+            // Programs that read the events read the event `listening` instead.
+            if std::io::stderr().is_terminal() {
+                term.print_note(&message!("the service runs at this address; press ctrl-c to stop it"));
+            }
             Ok::<bool, CliError>(server.run(signals).await)
         })?;
         // Ends without waiting for work of requests whose clients have disconnected.

@@ -218,6 +218,7 @@ impl Server {
     /// open requests, at most for the limit `drain`. Returns true if all requests were answered.
     pub async fn run(self, mut signals: mpsc::Receiver<Stop>) -> bool {
         let limits = *self.app.service().limits();
+        self.app.events().report("listening", json!({ "address": self.address() }));
         let router = router(self.app.clone(), &self.origins);
         let (stop, stopping) = watch::channel(false);
         let connections = Connections {

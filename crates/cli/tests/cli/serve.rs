@@ -28,13 +28,18 @@ impl Service {
 
     /// Starts a service with further arguments.
     fn start_with(folder: &Folder, args: &[&str]) -> Service {
+        Service::start_on(folder, args, Stdio::null())
+    }
+
+    /// Starts a service whose standard error goes to `events`.
+    fn start_on(folder: &Folder, args: &[&str], events: Stdio) -> Service {
         let program = assert_cmd::cargo::cargo_bin!("rulec");
         let mut command = Command::new(program);
         for name in OWN_SETTINGS {
             command.env_remove(name);
         }
         let command = command.args(["serve", "--listen", "127.0.0.1:0"]).args(args);
-        let command = command.current_dir(folder.dir.path()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let command = command.current_dir(folder.dir.path()).stdout(Stdio::piped()).stderr(events);
         let mut child = command.spawn().expect("it starts");
         let mut url = String::new();
         let output = child.stdout.take().expect("it is piped");
@@ -61,9 +66,77 @@ fn a_service_answers_with_the_bytes_of_the_program() {
         let asked = [&["run", "a.rules", "--server", &service.url], options].concat();
         let there = folder.fed(&asked, MESSAGES).expect(1);
         assert_eq!(there.out, here.out, "{options:?}");
+        let counts = |text: &str| -> Vec<String> {
+            let line = text.lines().last().expect("a summary");
+            let (counts, errors) = line.split_once(" · ").expect("errors");
+            let (all, routes) = counts.split_once(": ").expect("counts");
+            // The service's answers do not have the order of the routes.
+            let mut parts: Vec<String> = routes.split(", ").map(str::to_owned).collect();
+            parts.sort_unstable();
+            parts.extend([all.to_owned(), errors.to_owned()]);
+            parts
+        };
+        assert_eq!(counts(&there.err), counts(&here.err), "{options:?}");
     }
     let good = folder.fed(&["run", "a", "--server", &service.url], "{}\n").expect(0);
     assert!(good.out.contains("\"chosen\":\"default\""), "{}", good.out);
+}
+
+/// Programs read the events, so nothing else may be on standard error.
+#[test]
+fn each_line_on_standard_error_is_an_event() {
+    let folder = Folder::with(SMALL);
+    let mut service = Service::start_on(&folder, &["a.rules"], Stdio::piped());
+    let events = service.child.stderr.take().expect("it is piped");
+    let status = Command::new("kill").arg(service.child.id().to_string()).status().expect("it runs");
+    assert!(status.success());
+    let lines: Vec<String> = BufReader::new(events).lines().map(|line| line.expect("a line")).collect();
+    let events = lines.iter().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+    let listening = events.into_iter().find(|event| event["event"] == "listening").expect("an event");
+    assert_eq!(listening["address"], service.url.as_str());
+}
+
+#[test]
+fn a_log_of_the_service_is_replayed() {
+    let rules = |default: &str| {
+        format!("route refund when text contains \"refund\" -> billing\ndefault -> {default}\n")
+    };
+    let folder = Folder::with(rules("chat")).file("b.rules", rules("boss"));
+    let service = Service::start_with(&folder, &["a.rules", "--log", "log.jsonl", "--log-mode", "sync"]);
+    let messages = "{\"text\": \"a refund\"}\n{\"text\": \"hello\"}\n";
+    folder.fed(&["run", "a", "--server", &service.url], messages).expect(0);
+    let status =
+        Command::new("kill").args(["-HUP", &service.child.id().to_string()]).status().expect("it runs");
+    assert!(status.success());
+    let log = folder.path("log.jsonl");
+    let read = || std::fs::read_to_string(&log).expect("a log");
+    while !read().contains("\"change\"") {
+        std::thread::yield_now();
+    }
+    drop(service);
+    assert!(read().starts_with("{\"continues\"") || read().starts_with("{\"log\""), "{}", read());
+    let same = folder.rulec(&["diff", "a.rules", "a.rules", "--replay", "log.jsonl"]).expect(0);
+    assert!(same.out.contains("2 messages replayed"), "{}", same.out);
+    let other =
+        folder.rulec(&["diff", "a.rules", "b.rules", "--replay", "log.jsonl", "--format", "json"]).expect(1);
+    let replay = &other.json()[0]["replay"];
+    assert_eq!((&replay["messages"], &replay["refused"]), (&2.into(), &0.into()));
+    assert_eq!(replay["flips"][0]["count"], 1);
+    let seen = folder.rulec(&["doctor", "a.rules", "log.jsonl"]).expect(0);
+    assert!(!seen.out.contains("left out"), "{}", seen.out);
+}
+
+#[test]
+fn a_folder_is_listed_again() {
+    let folder = Folder::new().file("rules/a.rules", SMALL).file("rules/deep/words.rules", "default -> no\n");
+    let service = Service::start_with(&folder, &["rules"]);
+    let run = |name: &str| folder.fed(&["run", name, "--server", &service.url], "{}\n");
+    run("words").expect(0);
+    std::fs::write(folder.path("rules/deep/b.rules"), "default -> b\n").expect("it can be written");
+    while run("b").status != Some(0) {}
+    std::fs::remove_file(folder.path("rules/deep/words.rules")).expect("it is there");
+    while run("words").status == Some(0) {}
+    run("a").expect(0);
 }
 
 #[test]
