@@ -279,3 +279,83 @@ fn a_service_with_other_rules_is_named() {
     let wrong = asked(&["test", "a", "--server", "nowhere"], 2);
     assert!(wrong.contains("--server"), "{wrong}");
 }
+
+/// Returns the options of `rulec serve` in the text of a file for deployments.
+fn options_in(text: &str) -> Vec<&str> {
+    let words = text.split(|letter: char| letter.is_whitespace() || matches!(letter, '"' | '[' | ']' | ','));
+    words.filter(|word| word.starts_with("--")).map(|word| word.split('=').next().unwrap_or(word)).collect()
+}
+
+/// The files for deployments are not run here, so this test finds the options that are renamed.
+#[test]
+fn the_files_for_deployments_agree_with_the_program() {
+    let help = Folder::new().rulec(&["serve", "--help"]).expect(0).out;
+    let known: Vec<&str> = help
+        .lines()
+        .filter_map(|line| line.trim_start().split([' ', ',']).find(|word| word.starts_with("--")))
+        .collect();
+    let container = include_str!("../../../../deploy/Containerfile");
+    let compose = include_str!("../../../../deploy/compose.yaml");
+    let unit = include_str!("../../../../deploy/rulec.service");
+    let command = |start: &str| -> String {
+        let after = container.lines().filter(|line| line.starts_with(start));
+        after.collect::<Vec<_>>().join(" ")
+    };
+    let service = compose.split("  rulec:").nth(1).expect("a service");
+    let service = service.split("    ports:").next().expect("the command comes before the ports");
+    let started = unit.split("ExecStart=").nth(1).expect("a command");
+    let started = started.split("ExecReload=").next().expect("the unit reloads");
+    for (text, count) in
+        [(command("ENTRYPOINT") + &command("CMD"), 2), (service.to_owned(), 4), (started.to_owned(), 4)]
+    {
+        let options = options_in(&text);
+        assert!(options.len() >= count, "{options:?}");
+        for option in options {
+            assert!(known.contains(&option), "`rulec serve` has no option {option}: {known:?}");
+        }
+    }
+    let features = include_str!("../../Cargo.toml");
+    let built = command("RUN cargo");
+    let feature = built.split("--features ").nth(1).expect("features").trim();
+    assert!(features.lines().any(|line| line.starts_with(&format!("{feature} = ["))), "{feature}");
+    // The collector listens where the service sends.
+    let collector = include_str!("../../../../deploy/collector.yaml");
+    assert!(service.contains("http://collector:4318") && compose.contains("\n  collector:\n"));
+    assert!(collector.contains("endpoint: 0.0.0.0:4318"));
+}
+
+/// The limits stand in the program, in its help, and in the documentation.
+#[test]
+fn the_help_and_the_documentation_have_all_limits() {
+    let help = Folder::new().rulec(&["serve", "--help"]).expect(0).out;
+    let documentation = include_str!("../../../../docs/serve.md");
+    let section = documentation.split("### Limits\n").nth(1).and_then(|rest| rest.split("\n## ").next());
+    let rows: Vec<&str> =
+        section.expect("a section").lines().filter(|line| line.starts_with("| `")).collect();
+    let mut labels = 0;
+    for limit in rulec_serve::Limits::default().table(Some((10_000, 64 << 20))) {
+        let label = format!("`{}`", limit.name);
+        let row = rows.iter().find(|row| row.split('|').nth(1).is_some_and(|cell| cell.contains(&label)));
+        let row = row.unwrap_or_else(|| panic!("docs/serve.md lacks {label}"));
+        labels += row.split('|').nth(1).map_or(0, |cell| usize::from(cell.trim().starts_with(&label)));
+        match limit.option {
+            Some(option) => {
+                assert!(row.contains(&format!("`{option}`")), "{row}");
+                let text = help.split(&format!("{option} <")).nth(1).expect(option);
+                let default = text.split("[default: ").nth(1).and_then(|rest| rest.split(']').next());
+                assert_eq!(default, Some(limit.value.to_string().as_str()), "{option}");
+            }
+            None => assert!(help.contains(&label), "the help lacks {label}"),
+        }
+        if limit.option.is_none() && limit.name != "bodies" {
+            let value = match (limit.unit, limit.value) {
+                ("bytes", bytes) if bytes >= 1 << 20 => format!("{} MiB", bytes >> 20),
+                ("bytes", bytes) => format!("{} KiB", bytes >> 10),
+                (_, 10_000) => "10,000".to_owned(),
+                (_, value) => value.to_string(),
+            };
+            assert!(row.contains(&value) && help.contains(&value), "{label}: {value}");
+        }
+    }
+    assert_eq!(labels, rows.len(), "a row of the documentation is no limit");
+}
