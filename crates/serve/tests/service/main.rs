@@ -6,6 +6,7 @@ mod contract;
 mod decide;
 mod differential;
 mod doors;
+mod floods;
 mod folders;
 #[cfg(feature = "grpc")]
 mod grpc;
