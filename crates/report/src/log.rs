@@ -60,9 +60,9 @@ pub fn parse_decision(mut line: Map<String, Json>) -> Option<LoggedDecision> {
     Some(read_logged(&mut line))
 }
 
-/// The keys of lines that `rulec serve` writes besides decisions. They are file headers, signed
-/// checkpoints, numbers of dropped lines, changes of the rules, and versions that came into force
-/// or were refused.
+/// The keys of lines that `rulec serve` writes in addition to decisions. They are file headers,
+/// signed checkpoints, numbers of dropped lines, and changes of the rules. Others are about
+/// versions that came into force or were refused, and rule sets that were added or removed.
 const SERVICE_KEYS: [&str; 8] =
     ["log", "checkpoint", "dropped", "change", "in_force", "refused", "added", "removed"];
 

@@ -2,7 +2,7 @@
 //! service, and writes the answer in the form of the protocol. The modules `app` and `gate` contain
 //! the code that all doors share.
 
-pub(crate) mod access;
+mod access;
 mod admitted;
 pub(crate) mod app;
 pub(crate) mod bodies;

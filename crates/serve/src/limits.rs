@@ -82,11 +82,13 @@ pub struct LimitRow {
     pub is_counted: bool,
 }
 
+/// Maximum number of AuthZEN questions in one request.
+pub(crate) const MAX_EVALUATIONS: usize = 1_000;
 /// Maximum number of requests that may be open at the same time on one HTTP/2 connection.
 pub(crate) const MAX_STREAMS: u32 = 128;
 /// Maximum number of bytes of the request line and headers of a request.
 pub(crate) const MAX_HEAD_BYTES: usize = 32 << 10;
-/// Number of bytes for which an incomplete request counts besides the bytes of its body.
+/// Number of bytes for which an incomplete request counts, in addition to the bytes of its body.
 pub(crate) const REQUEST_BYTES: usize = 16 << 10;
 
 impl Limits {

@@ -9,12 +9,11 @@
 mod encode;
 mod exposition;
 
-use crate::doors::access::ENVOY_PATH;
 use crate::events::Events;
 use crate::metrics::{OtlpMetrics, Signal};
 use crate::rules::{RuleSet, StartError};
 use crate::trace::{TraceId, TraceParent};
-use crate::web;
+use crate::web::{self, ENVOY_PATH};
 use axum::extract::Request;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Method, Version, header};

@@ -12,7 +12,7 @@ mod remote;
 mod source;
 mod version;
 
-pub(crate) use folder::FolderWatch;
+pub(crate) use folder::{FolderWatch, RuleHost};
 pub use folder::{ListRules, RuleFolders, RuleListing};
 pub use loading::StartError;
 pub(crate) use loading::compiler;

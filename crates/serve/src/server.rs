@@ -17,7 +17,7 @@ use crate::metrics::Metrics;
 #[cfg(feature = "remote")]
 use crate::otlp::{Otlp, OtlpOptions};
 use crate::receipt::Receipt;
-use crate::rules::{FolderWatch, OpenHistory, RuleFolders, RuleSource, StartError, open_all};
+use crate::rules::{FolderWatch, OpenHistory, RuleFolders, RuleHost, RuleSource, StartError, open_all};
 use crate::service::Service;
 use crate::web::WebGuard;
 use axum::Router;
@@ -334,7 +334,8 @@ async fn open_app(options: Options) -> Result<Arc<App>, StartError> {
     let app = app.with_otlp(otlp);
     let app = Arc::new(app);
     if let Some(folders) = options.folders {
-        let weak = Arc::downgrade(&app);
+        let host: Arc<dyn RuleHost> = app.clone();
+        let weak = Arc::downgrade(&host);
         app.set_folders(FolderWatch::start(folders, options.trusted, options.history, weak)?);
     }
     #[cfg(feature = "remote")]

@@ -53,7 +53,8 @@ impl Service {
         }
     }
 
-    /// Returns all rule sets: first those of named files and addresses, then those of folders.
+    /// Returns all rule sets: first the sets of named files and addresses, then the sets of
+    /// folders.
     pub fn sets(&self) -> Arc<Vec<Arc<RuleSet>>> {
         self.sets.load_full()
     }

@@ -119,10 +119,11 @@ fn a_log_of_the_service_is_replayed() {
     assert!(same.out.contains("2 messages replayed"), "{}", same.out);
     let other =
         folder.rulec(&["diff", "a.rules", "b.rules", "--replay", "log.jsonl", "--format", "json"]).expect(1);
-    let replay = &other.json()[0]["replay"];
+    let report: serde_json::Value = serde_json::from_str(&other.out).expect("JSON");
+    let replay = &report["replay"];
     assert_eq!((&replay["messages"], &replay["refused"]), (&2.into(), &0.into()));
     assert_eq!(replay["flips"][0]["count"], 1);
-    let seen = folder.rulec(&["doctor", "a.rules", "log.jsonl"]).expect(0);
+    let seen = folder.rulec(&["doctor", "a.rules", "--log", "log.jsonl"]).expect(0);
     assert!(!seen.out.contains("left out"), "{}", seen.out);
 }
 
@@ -324,7 +325,7 @@ fn the_files_for_deployments_agree_with_the_program() {
     assert!(collector.contains("endpoint: 0.0.0.0:4318"));
 }
 
-/// The limits stand in the program, in its help, and in the documentation.
+/// The program, its help and the documentation have the same limits.
 #[test]
 fn the_help_and_the_documentation_have_all_limits() {
     let help = Folder::new().rulec(&["serve", "--help"]).expect(0).out;

@@ -5,9 +5,10 @@
 
 use super::admitted::Admitted;
 use super::app::{App, json_response, require_json_content_type};
+use crate::limits::MAX_EVALUATIONS;
 use crate::problem::Problem;
 use crate::service::{DecideRequest, Decided, read_request};
-use crate::web;
+use crate::web::{self, ENVOY_PATH};
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
@@ -31,12 +32,6 @@ pub(super) fn routes() -> Router<Arc<App>> {
         .route("/access/v1/evaluation", post(evaluation))
         .route("/access/v1/evaluations", post(evaluations))
 }
-
-/// Maximum number of AuthZEN questions in one request.
-const MAX_EVALUATIONS: usize = 1_000;
-
-/// The prefix of the paths at which Envoy asks for authorization.
-pub(crate) const ENVOY_PATH: &str = "/ext_authz";
 
 /// Returns the HTTP routes at which Envoy asks for authorization.
 pub(super) fn envoy_routes() -> Router<Arc<App>> {

@@ -6,11 +6,12 @@ use super::bodies::OpenBodies;
 use crate::auth::{Grant, Scope, Tokens};
 use crate::events::Events;
 use crate::limits::{Deadline, LimitName};
+use crate::metrics::Metrics;
 #[cfg(feature = "remote")]
 use crate::otlp::{DecisionInfo, Otlp};
 use crate::problem::Problem;
 use crate::receipt::Receipt;
-use crate::rules::FolderWatch;
+use crate::rules::{FolderWatch, RuleHost, RuleSet};
 use crate::service::{DecideRequest, Decided, Service, read_request};
 use crate::web::WebGuard;
 use arc_swap::ArcSwapOption;
@@ -159,14 +160,6 @@ impl App {
         }
     }
 
-    /// Makes the studio show the rule sets that the service has now.
-    pub fn sets_changed(&self) {
-        #[cfg(feature = "studio")]
-        if let Some(Err(error)) = self.studio.as_ref().map(|door| door.show_sets(&self.service)) {
-            self.events.report("failure", serde_json::json!({ "error": error.to_string() }));
-        }
-    }
-
     /// Asks the server to check its files for changes: rules, tokens and certificates.
     pub fn ask_for_reload(&self) {
         self.reload.notify_one();
@@ -262,6 +255,35 @@ impl App {
             work(&app.service)
         });
         done.await.unwrap_or_else(|_| Err(Problem::broken("rulec stopped because of an internal error")))
+    }
+}
+
+impl RuleHost for App {
+    fn metrics(&self) -> &Metrics {
+        self.service.metrics()
+    }
+
+    fn events(&self) -> &Events {
+        &self.events
+    }
+
+    fn has_set(&self, name: &str) -> bool {
+        self.service.sets().iter().any(|set| set.name() == name)
+    }
+
+    fn add_set(&self, set: Arc<RuleSet>) {
+        self.service.add_set(set);
+    }
+
+    fn remove_set(&self, name: &str) {
+        self.service.remove_set(name);
+    }
+
+    fn sets_changed(&self) {
+        #[cfg(feature = "studio")]
+        if let Some(Err(error)) = self.studio.as_ref().map(|door| door.show_sets(&self.service)) {
+            self.events.report("failure", serde_json::json!({ "error": error.to_string() }));
+        }
     }
 }
 

@@ -4,9 +4,7 @@
 //! The bodies that are being read share a budget of bytes. If they exceed it, the service gives up
 //! the body that it has been reading for the longest time.
 
-use super::app::App;
-use crate::limits::{LimitName, Limits, REQUEST_BYTES};
-use crate::problem::Problem;
+use crate::limits::{Limits, REQUEST_BYTES};
 use axum::body::{Body, HttpBody};
 use bytes::{Bytes, BytesMut};
 use futures_util::FutureExt;
@@ -89,17 +87,27 @@ impl Drop for Place<'_> {
     }
 }
 
+/// The reason why a body is not read to its end.
+pub(super) enum BodyError {
+    /// The body is larger than the limit.
+    TooLarge,
+    /// Too many bodies are being read, and this one was the oldest.
+    GivenUp,
+    /// The client has disconnected, or has sent no HTTP.
+    Unreadable(String),
+}
+
 /// Reads a body to its end. `limit` is the maximum number of bytes.
 ///
 /// # Errors
 /// If the body is larger than `limit`, which its header `content-length` may already say. Also if
 /// it cannot be read, or the service gives it up because too many bodies are being read.
-pub(super) async fn read(app: &App, mut body: Body, limit: usize) -> Result<Bytes, Problem> {
+pub(super) async fn read(bodies: &OpenBodies, mut body: Body, limit: usize) -> Result<Bytes, BodyError> {
     if body.is_end_stream() {
         return Ok(Bytes::new());
     }
     if body.size_hint().lower() > limit as u64 {
-        return Err(app.too_large());
+        return Err(BodyError::TooLarge);
     }
     let mut place: Option<Place<'_>> = None;
     let (mut first, mut rest) = (Bytes::new(), BytesMut::new());
@@ -109,21 +117,21 @@ pub(super) async fn read(app: &App, mut body: Body, limit: usize) -> Result<Byte
             Some(frame) => frame,
             None => {
                 let place = place.get_or_insert_with(|| {
-                    let place = app.open_bodies().register();
+                    let place = bodies.register();
                     place.add(REQUEST_BYTES + first.len() + rest.len());
                     place
                 });
                 tokio::select! {
                     frame = body.frame() => frame,
-                    () = place.gives_up.notified() => return Err(given_up(app)),
+                    () = place.gives_up.notified() => return Err(BodyError::GivenUp),
                 }
             }
         };
         let Some(frame) = frame else { break };
-        let frame = frame.map_err(|error| Problem::invalid(format!("the body cannot be read: {error}")))?;
+        let frame = frame.map_err(|error| BodyError::Unreadable(error.to_string()))?;
         let Ok(data) = frame.into_data() else { continue };
         if first.len() + rest.len() + data.len() > limit {
-            return Err(app.too_large());
+            return Err(BodyError::TooLarge);
         }
         if let Some(place) = &place {
             place.add(data.len());
@@ -138,11 +146,6 @@ pub(super) async fn read(app: &App, mut body: Body, limit: usize) -> Result<Byte
         }
     }
     Ok(if rest.is_empty() { first } else { rest.freeze() })
-}
-
-fn given_up(app: &App) -> Problem {
-    app.service().metrics().count_limit(LimitName::bodies);
-    Problem::overloaded("too many requests are being received, and this one was slow; try again soon")
 }
 
 #[cfg(test)]

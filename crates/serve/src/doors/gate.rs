@@ -1,9 +1,9 @@
 //! Admission of requests. Checks the token, the limit of open requests and the deadline before a
 //! handler gets the request.
 
-use super::access;
 use super::admitted::{Admitted, Permit};
 use super::app::{App, media_type};
+use super::bodies::BodyError;
 #[cfg(feature = "grpc")]
 use super::grpc;
 #[cfg(feature = "studio")]
@@ -15,6 +15,7 @@ use crate::limits::{Deadline, LimitName};
 use crate::otlp::{DecisionInfo, OpenSpan};
 use crate::problem::Problem;
 use crate::trace::TraceId;
+use crate::web::ENVOY_PATH;
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -119,7 +120,7 @@ fn is_envoy(path: &str) -> bool {
     if grpc::is_envoy(path) {
         return true;
     }
-    path.starts_with(access::ENVOY_PATH)
+    path.starts_with(ENVOY_PATH)
 }
 
 /// True for the paths that need neither a token nor a permit, such as health checks.
@@ -179,6 +180,18 @@ fn body_kind(path: &str, headers: &HeaderMap) -> BodyKind {
     }
 }
 
+fn body_problem(app: &App, error: BodyError) -> Problem {
+    match error {
+        BodyError::TooLarge => app.too_large(),
+        BodyError::GivenUp => {
+            app.service().metrics().count_limit(LimitName::bodies);
+            let why = "too many requests are being received, and this one was slow; try again soon";
+            Problem::overloaded(why)
+        }
+        BodyError::Unreadable(why) => Problem::invalid(format!("the body cannot be read: {why}")),
+    }
+}
+
 /// Runs an authorized request. Refuses it if too many requests are open, and cancels it at its
 /// deadline, which begins before its body is read.
 async fn run(
@@ -193,9 +206,9 @@ async fn run(
     if let BodyKind::Whole(added) = kind {
         let (parts, body) = request.into_parts();
         let limit = app.service().limits().body.saturating_add(added);
-        let read = bodies::read(app, body, limit);
+        let read = bodies::read(app.open_bodies(), body, limit);
         let read = tokio::time::timeout_at(deadline.end().into(), read).await;
-        let body = read.map_err(|_| deadline.problem())??;
+        let body = read.map_err(|_| deadline.problem())?.map_err(|error| body_problem(app, error))?;
         request = Request::from_parts(parts, Body::from(body));
     }
     // An array of messages is answered in parts, for which the client may wait.

@@ -2,9 +2,9 @@
 //! removed leave the service.
 
 use super::loading::{Loaders, StartError};
-use super::{OpenHistory, Place, RuleSource, file};
-use crate::doors::app::App;
-use crate::service::Service;
+use super::{OpenHistory, Place, RuleSet, RuleSource, file};
+use crate::events::Events;
+use crate::metrics::Metrics;
 use notify::event::ModifyKind;
 use notify::{Config, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use rulec::{Message, VerifyingKey};
@@ -47,6 +47,18 @@ pub struct RuleFolders {
     pub list: ListRules,
 }
 
+/// The service whose rule sets come from folders.
+pub(crate) trait RuleHost: Send + Sync {
+    fn metrics(&self) -> &Metrics;
+    fn events(&self) -> &Events;
+    /// True if the service has a rule set of this name.
+    fn has_set(&self, name: &str) -> bool;
+    fn add_set(&self, set: Arc<RuleSet>);
+    fn remove_set(&self, name: &str);
+    /// Called after rule sets were added or removed.
+    fn sets_changed(&self);
+}
+
 /// The task that lists the folders again after each change.
 pub(crate) struct FolderWatch {
     asked: Arc<Notify>,
@@ -64,7 +76,7 @@ impl FolderWatch {
         folders: RuleFolders,
         trusted: Vec<VerifyingKey>,
         history: Option<OpenHistory>,
-        app: Weak<App>,
+        app: Weak<dyn RuleHost>,
     ) -> Result<FolderWatch, StartError> {
         let asked = Arc::<Notify>::default();
         let has_refused = Arc::<AtomicBool>::default();
@@ -154,18 +166,18 @@ struct Folders {
 }
 
 impl Folders {
-    async fn run(mut self, asked: Arc<Notify>, app: Weak<App>) {
+    async fn run(mut self, asked: Arc<Notify>, app: Weak<dyn RuleHost>) {
         loop {
             asked.notified().await;
             let quiet = async { while tokio::time::timeout(QUIET_PERIOD, asked.notified()).await.is_ok() {} };
             // Other files in the folders may change all the time.
             let _ = tokio::time::timeout(10 * QUIET_PERIOD, quiet).await;
             let Some(app) = app.upgrade() else { return };
-            self.update(&app).await;
+            self.update(&*app).await;
         }
     }
 
-    async fn update(&mut self, app: &App) {
+    async fn update(&mut self, app: &dyn RuleHost) {
         let list = self.list.clone();
         let listed = tokio::task::spawn_blocking(move || list()).await;
         let listed = listed.unwrap_or_else(|_| Err(message!("rulec stopped because of an internal error")));
@@ -198,7 +210,7 @@ impl Folders {
 
     /// Removes the rule sets whose files are gone, or are imported by another file now. Returns
     /// true if there are any.
-    async fn remove_missing(&mut self, app: &App, listing: &RuleListing) -> bool {
+    async fn remove_missing(&mut self, app: &dyn RuleHost, listing: &RuleListing) -> bool {
         let is_gone =
             |path: &PathBuf| !path.exists() || (listing.is_complete && listing.imported.contains(path));
         if !self.open.values().any(is_gone) {
@@ -210,20 +222,20 @@ impl Folders {
             self.open.iter().filter(|(_, path)| is_gone(path)).map(|(name, _)| name.clone()).collect();
         for name in &gone {
             self.open.remove(name);
-            app.service().remove_set(name);
+            app.remove_set(name);
             let _ = app.events().audit("removed", json!({ "rules": name }));
         }
         !gone.is_empty()
     }
 
     /// Adds the rule set of a source, unless it is there. Returns true if it was added.
-    async fn add(&mut self, app: &App, source: &RuleSource, is_complete: bool) -> bool {
+    async fn add(&mut self, app: &dyn RuleHost, source: &RuleSource, is_complete: bool) -> bool {
         let Some((name, path)) = named_path(source) else { return false };
         let is_hidden_import = !is_complete && self.imported.contains(&path);
         if self.open.get(&name) == Some(&path) || is_hidden_import {
             return false;
         }
-        let opened = self.open_set(app.service(), app, source).await;
+        let opened = self.open_set(app, source).await;
         match opened {
             Ok(()) => {
                 self.refused.remove(&name);
@@ -241,20 +253,20 @@ impl Folders {
         }
     }
 
-    async fn open_set(&self, service: &Service, app: &App, source: &RuleSource) -> Result<(), StartError> {
+    async fn open_set(&self, app: &dyn RuleHost, source: &RuleSource) -> Result<(), StartError> {
         let RuleSource { name, place: Place::File { path, root } } = source else { return Ok(()) };
-        if service.sets().iter().any(|set| set.name() == name) {
+        if app.has_set(name) {
             return Err(StartError::SameName(name.clone()));
         }
         let loaders = Loaders {
             trusted: &self.trusted,
-            metrics: service.metrics(),
+            metrics: app.metrics(),
             events: app.events(),
             history: self.history.as_ref(),
         };
         let set = file::open(name, path, root.as_deref(), &loaders).await?;
         let _ = app.events().audit("added", json!({ "rules": name, "generation": set.generation() }));
-        service.add_set(set);
+        app.add_set(set);
         Ok(())
     }
 }

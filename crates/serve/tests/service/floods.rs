@@ -1,5 +1,6 @@
-//! Floods of HTTP/2 frames from hostile clients. The service answers other clients meanwhile, and
-//! its memory stays bounded. It runs in a process of its own, whose memory the test reads.
+//! Floods of HTTP/2 frames from hostile clients. The service answers other clients during an
+//! attack, and its memory stays bounded. It runs in a process of its own, whose memory the test
+//! reads.
 
 use super::{RULES, start};
 use std::io::{BufRead, BufReader};
