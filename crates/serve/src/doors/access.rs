@@ -95,9 +95,16 @@ impl<'m> Evaluation<'m> {
             {
                 return Err(Problem::invalid(format!("`{name}.{field}` must be a text")));
             }
+            if object.get("properties").is_some_and(|properties| !properties.is_object()) {
+                return Err(Problem::invalid(format!("`{name}.properties` must be an object")));
+            }
             message.push_str(&format!("\"{name}\":{},", part.get()));
         }
-        message.push_str(&format!("\"context\":{}}}", self.context.map_or("{}", RawValue::get)));
+        let context = self.context.map_or("{}", RawValue::get);
+        if !context.starts_with('{') {
+            return Err(Problem::invalid("`context` must be an object"));
+        }
+        message.push_str(&format!("\"context\":{context}}}"));
         RawValue::from_string(message).map_err(|error| Problem::invalid(error.to_string()))
     }
 }
@@ -140,10 +147,12 @@ struct Evaluations<'m> {
     resource: Option<&'m RawValue>,
     #[serde(borrow)]
     context: Option<&'m RawValue>,
+    /// The questions, as JSON text.
     #[serde(borrow, default)]
-    evaluations: Vec<Evaluation<'m>>,
-    #[serde(default)]
-    options: EvaluationOptions,
+    evaluations: Vec<&'m RawValue>,
+    /// The [`EvaluationOptions`], as JSON text.
+    #[serde(borrow)]
+    options: Option<&'m RawValue>,
 }
 
 #[derive(Default, Deserialize)]
@@ -171,6 +180,12 @@ async fn evaluations(
     require_json_content_type(&headers)?;
     let body = app.body(body)?;
     let Evaluations { subject, action, resource, context, evaluations, options } = read_request(&body)?;
+    let options: EvaluationOptions =
+        options.map(|options| read_request(options.get().as_bytes())).transpose()?.unwrap_or_default();
+    let evaluations: Vec<Evaluation<'_>> = evaluations
+        .into_iter()
+        .map(|question| read_request(question.get().as_bytes()))
+        .collect::<Result<_, _>>()?;
     let defaults = Evaluation { subject, action, resource, context };
     if evaluations.is_empty() {
         return Ok(respond(&headers, &evaluate(&app, &admitted, defaults).await?));

@@ -29,6 +29,19 @@ pub(crate) struct BatchSettings {
     pub analysis: bool,
 }
 
+impl BatchSettings {
+    /// Returns these settings, with those that are missing taken from `other`.
+    pub fn or(self, other: BatchSettings) -> BatchSettings {
+        BatchSettings {
+            rules: self.rules.or(other.rules),
+            entry: self.entry.or(other.entry),
+            explain: self.explain || other.explain,
+            matched: self.matched || other.matched,
+            analysis: self.analysis || other.analysis,
+        }
+    }
+}
+
 /// A batch as one JSON object: the settings, and an array of the messages.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
