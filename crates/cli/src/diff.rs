@@ -298,7 +298,9 @@ fn replay_messages(
                 continue;
             };
             let parsed = log::parse_line(message);
-            if matches!(parsed, ParsedLine::Observed(_)) && !has_history {
+            if parsed == ParsedLine::ServiceLine
+                || (matches!(parsed, ParsedLine::Observed(_)) && !has_history)
+            {
                 continue;
             }
             let Some(message) = parsed.message() else {

@@ -114,7 +114,7 @@ impl LogSummary {
         coverage: &mut Coverage<'_>,
     ) {
         let rules = coverage.rules();
-        if log::is_observed(&line) {
+        if log::is_observed(&line) || log::is_service_line(&line) {
             return;
         }
         let is_router_output = log::is_router_output(&line);

@@ -25,6 +25,11 @@ The service reads changed rules at once. Rules with errors change nothing: the l
 (`/v1/data/PATH`), AuthZEN (`/access/v1/evaluation`), Envoy's ext_authz (`/ext_authz`) and MCP (`/mcp`), and, with the
 feature `grpc` of the program, gRPC at the same address: `rulec.v1.Rules`, health, reflection, and Envoy's ext_authz.
 
+Some limits have no option: 32 KiB for the head of a request (`head`), 128 open requests on an HTTP/2 connection
+(`streams`), 128 levels of nested JSON (`depth`), for all bodies that are being received `--max-requests` times
+`--max-body` and 16 KiB (`bodies`), and for the lines that wait for the log 10,000 lines (`log_lines`) and 64 MiB
+(`log_bytes`). In `/metrics`, `rulec_limit` shows all limits, and `rulec_limits_hit_total` how often they were met.
+
 Events, such as changes of rules, are JSON lines on standard error. SIGHUP looks for changed files. SIGTERM and SIGINT
 answer the open requests, and end the service. Exit status: 0 if all of them were answered, otherwise 1.")]
 pub struct Args {
@@ -163,9 +168,11 @@ mod with {
     use super::{Args, CliError, KeyLocation, Mode, Out, Status, Term};
     use rulec_base::message;
     use rulec_serve::{
-        Address, Limits, LogMode, LogOptions, LogTarget, Options, Place, RuleSource, Server, StartError, Stop,
+        Address, Limits, LogMode, LogOptions, LogTarget, Options, Place, RuleFolders, RuleListing,
+        RuleSource, Server, StartError, Stop,
     };
     use serde_json::Value as Json;
+    use std::io::IsTerminal as _;
     use std::path::{Path, PathBuf};
     use std::sync::Arc;
     use std::time::Duration;
@@ -195,7 +202,10 @@ mod with {
             let signals = listen_for_signals().map_err(CliError::system)?;
             out.write_line(&server.address())?;
             out.flush()?;
-            term.print_note(&message!("the service runs at this address; press ctrl-c to stop it"));
+            // Programs that read the events read the event `listening` instead.
+            if std::io::stderr().is_terminal() {
+                term.print_note(&message!("the service runs at this address; press ctrl-c to stop it"));
+            }
             Ok::<bool, CliError>(server.run(signals).await)
         })?;
         // Ends without waiting for work of requests whose clients have disconnected.
@@ -227,9 +237,14 @@ mod with {
             return Err(crate::studio::unsupported_error());
         }
         let millis = Duration::from_millis;
+        let (rules, folders) = rule_sources(args)?;
+        let folders = rule_folders(folders, args)?;
+        let in_folders = folders.as_ref().map_or(0, |folders| folders.first.sources.len());
+        let sets = rules.len() + in_folders;
         let events = |event: &Json| stdio::write_event(&event.to_string());
         Ok(Options {
-            rules: rule_sources(args)?,
+            rules,
+            folders,
             trusted: args.trust.iter().map(KeyLocation::read_verifying_key).collect::<Result<_, _>>()?,
             address: parse_address(&args.listen)?,
             limits: Limits {
@@ -252,7 +267,7 @@ mod with {
             #[cfg(feature = "http")]
             otlp: otlp_options(args)?,
             log: log_options(args)?,
-            history: open_history(args)?,
+            history: open_history(args, sets)?,
             events: Arc::new(events),
         })
     }
@@ -273,7 +288,7 @@ mod with {
     /// In a folder, each rule set has a subfolder; at a server, each has a history of its own.
     /// `None` without `--history`.
     #[cfg(feature = "history")]
-    fn open_history(args: &Args) -> Result<Option<rulec_serve::OpenHistory>, CliError> {
+    fn open_history(args: &Args, sets: usize) -> Result<Option<rulec_serve::OpenHistory>, CliError> {
         use crate::history::{is_address, open};
         use rulec::history::Store;
         use rulec_base::diag::Message;
@@ -281,7 +296,7 @@ mod with {
 
         let Some(place) = args.history.clone() else { return Ok(None) };
         let has_name = is_address(&place) && place.to_string_lossy().contains('#');
-        if has_name && rule_sources(args)?.len() > 1 {
+        if has_name && sets > 1 {
             return Err(CliError::usage(message!(
                 "several rule sets cannot share one history; leave out `#NAME`, and each gets a history of its own name"
             )));
@@ -303,7 +318,7 @@ mod with {
     }
 
     #[cfg(not(feature = "history"))]
-    fn open_history(args: &Args) -> Result<Option<rulec_serve::OpenHistory>, CliError> {
+    fn open_history(args: &Args, _: usize) -> Result<Option<rulec_serve::OpenHistory>, CliError> {
         args.history.as_ref().map_or(Ok(None), |_| Err(crate::history::not_built_error()))
     }
 
@@ -337,14 +352,9 @@ mod with {
         })
     }
 
-    /// Returns the sources of rules that the arguments name. A file that another file of the same
-    /// folder imports is left out, because it belongs to the rules of that file.
-    fn rule_sources(args: &Args) -> Result<Vec<RuleSource>, CliError> {
-        let (mut sources, root) = (Vec::new(), args.root.as_deref());
-        let file = |name: String, path: PathBuf, root: Option<PathBuf>| {
-            let place = Place::File { path, root };
-            RuleSource { name, place }
-        };
+    /// Returns the sources of rules that the arguments name, except folders, and the folders.
+    fn rule_sources(args: &Args) -> Result<(Vec<RuleSource>, Vec<PathBuf>), CliError> {
+        let (mut sources, mut folders) = (Vec::new(), Vec::new());
         for argument in &args.rules {
             if let Some((name, url)) = split_address(argument) {
                 sources.push(address_source(name, url, args)?);
@@ -354,19 +364,46 @@ mod with {
                 Some((name, path)) if !Path::new(argument).exists() => (Some(name), Path::new(path)),
                 _ => (None, Path::new(argument)),
             };
-            if !path.is_dir() {
-                let name = name.map_or_else(|| stem(path), str::to_owned);
-                sources.push(file(name, path.to_owned(), root.map(Path::to_owned)));
+            if path.is_dir() {
+                folders.push(path.to_owned());
                 continue;
             }
-            for (compiled, is_imported) in files::compile_files(&[path.to_owned()], root)? {
-                if !is_imported {
-                    let (path, root) = (compiled.target.path, compiled.target.root);
-                    sources.push(file(stem(&path), path, root));
+            let name = name.map_or_else(|| stem(path), str::to_owned);
+            sources.push(file_source(name, path.to_owned(), args.root.clone()));
+        }
+        Ok((sources, folders))
+    }
+
+    fn file_source(name: String, path: PathBuf, root: Option<PathBuf>) -> RuleSource {
+        RuleSource { name, place: Place::File { path, root } }
+    }
+
+    /// Lists the rule files in folders. A file that another file of the same folder imports is no
+    /// source, because it belongs to the rules of that file.
+    fn list_folders(paths: &[PathBuf], root: Option<&Path>) -> Result<RuleListing, CliError> {
+        let mut listing = RuleListing { is_complete: true, ..RuleListing::default() };
+        for path in paths {
+            for (compiled, is_imported) in files::compile_files(std::slice::from_ref(path), root)? {
+                listing.is_complete &= compiled.result.is_ok();
+                let (path, root) = (compiled.target.path, compiled.target.root);
+                match is_imported {
+                    true => listing.imported.push(path),
+                    false => listing.sources.push(file_source(stem(&path), path, root)),
                 }
             }
         }
-        Ok(sources)
+        Ok(listing)
+    }
+
+    fn rule_folders(paths: Vec<PathBuf>, args: &Args) -> Result<Option<RuleFolders>, CliError> {
+        if paths.is_empty() {
+            return Ok(None);
+        }
+        let first = list_folders(&paths, args.root.as_deref())?;
+        let (listed, root) = (paths.clone(), args.root.clone());
+        let list =
+            move || list_folders(&listed, root.as_deref()).map_err(|error| error.message.unwrap_or_default());
+        Ok(Some(RuleFolders { paths, first, list: Arc::new(list) }))
     }
 
     /// Splits an argument `NAME=URL` or `URL` into the name and the HTTP address of rules. `None`

@@ -6,6 +6,12 @@ use rulec_base::diag::comma_list;
 use rulec_base::message;
 use rulec_eval::decision::Chosen;
 use rulec_sema::hir::{FLOWS_TABLE, ROUTES_TABLE, TableId};
+#[cfg(feature = "http")]
+use serde::Deserialize;
+#[cfg(feature = "http")]
+use serde::de::IgnoredAny;
+#[cfg(feature = "http")]
+use std::collections::BTreeMap;
 use std::collections::HashMap;
 
 /// Maximum number of routes and other targets that the summary lists with their counts. All other
@@ -94,33 +100,41 @@ impl Summary {
         if self.unmatched > 0 {
             counts.push((message!("none"), self.unmatched));
         }
-        let all = counts.iter().map(|(_, count)| count).sum::<usize>() + errors;
-        let mut line = singular_or_plural(all, message!("1 message"), message!("{all} messages"));
-        let removed = keep_largest(&mut counts);
-        let mut parts: Vec<Message> = counts.iter().map(|(name, count)| message!("{name} {count}")).collect();
-        if let Some((others, count)) = removed {
-            parts.push(message!("{others} others {count}"));
-        }
-        if !parts.is_empty() {
-            line = message!("{line}: {}", comma_list(parts));
-        }
-        if self.breaches > 0 {
-            line = message!("{line} · {} with input violations", self.breaches);
-        }
-        if self.exceeded > 0 {
-            line = message!("{line} · {} over a limit", self.exceeded);
-        }
-        if self.failures > 0 {
-            line = message!("{line} · {} with failed host functions", self.failures);
-        }
-        if errors > 0 {
-            line = message!(
-                "{line} · {}",
-                singular_or_plural(errors, message!("1 error"), message!("{errors} errors"))
-            );
-        }
-        line
+        render_counts(counts, [self.breaches, self.exceeded, self.failures], errors)
     }
+}
+
+/// Formats the numbers of decisions by route. `faults` has the numbers of decisions with an input
+/// violation, over a limit, and with a failed host function. `errors` is the number of lines that
+/// were not messages.
+fn render_counts(mut counts: Vec<(Message, usize)>, faults: [usize; 3], errors: usize) -> Message {
+    let [breaches, exceeded, failures] = faults;
+    let all = counts.iter().map(|(_, count)| count).sum::<usize>() + errors;
+    let mut line = singular_or_plural(all, message!("1 message"), message!("{all} messages"));
+    let removed = keep_largest(&mut counts);
+    let mut parts: Vec<Message> = counts.iter().map(|(name, count)| message!("{name} {count}")).collect();
+    if let Some((others, count)) = removed {
+        parts.push(message!("{others} others {count}"));
+    }
+    if !parts.is_empty() {
+        line = message!("{line}: {}", comma_list(parts));
+    }
+    if breaches > 0 {
+        line = message!("{line} · {} with input violations", breaches);
+    }
+    if exceeded > 0 {
+        line = message!("{line} · {} over a limit", exceeded);
+    }
+    if failures > 0 {
+        line = message!("{line} · {} with failed host functions", failures);
+    }
+    if errors > 0 {
+        line = message!(
+            "{line} · {}",
+            singular_or_plural(errors, message!("1 error"), message!("{errors} errors"))
+        );
+    }
+    line
 }
 
 /// Keeps the [`MAX_SHOWN_COUNTS`] largest counts, in their old order. Returns the number and the
@@ -135,4 +149,64 @@ fn keep_largest(counts: &mut Vec<(Message, usize)>) -> Option<(usize, usize)> {
     indexed.sort_by_key(|(index, _)| *index);
     counts.extend(indexed.into_iter().map(|(_, count)| count));
     Some((removed.len(), removed.iter().map(|(_, (_, count))| count).sum()))
+}
+
+/// Counts decisions by the JSON answers of a service, whose rules the program does not have.
+#[cfg(feature = "http")]
+#[derive(Default)]
+pub struct AnswerSummary {
+    /// The numbers of decisions by the name of the chosen statement; an empty name for none.
+    chosen: BTreeMap<String, usize>,
+    faults: [usize; 3],
+}
+
+/// The fields of an answer that the summary counts.
+#[cfg(feature = "http")]
+#[derive(Deserialize)]
+struct CountedAnswer {
+    entry: String,
+    /// The name of the chosen route, branch or flow.
+    #[serde(default, alias = "branch", alias = "name")]
+    chosen: Option<String>,
+    /// The next nodes of a router, whose answer does not name the chosen case.
+    next: Option<IgnoredAny>,
+    breaches: Option<IgnoredAny>,
+    exceeded: Option<IgnoredAny>,
+    failures: Option<IgnoredAny>,
+}
+
+#[cfg(feature = "http")]
+impl AnswerSummary {
+    /// Counts an answer: one line of JSON.
+    pub fn count_answer(&mut self, answer: &str) {
+        let Ok(answer) = serde_json::from_str::<CountedAnswer>(answer) else { return };
+        let CountedAnswer { entry, chosen, next, breaches, exceeded, failures } = answer;
+        let name = match chosen.filter(|name| !name.is_empty()) {
+            Some(name) if entry == ROUTES_TABLE => name,
+            Some(name) => format!("{entry}.{name}"),
+            None if next.is_some() => entry,
+            None => String::new(),
+        };
+        *self.chosen.entry(name).or_default() += 1;
+        for (count, fault) in self.faults.iter_mut().zip([breaches, exceeded, failures]) {
+            *count += usize::from(fault.is_some());
+        }
+    }
+
+    pub fn merge(&mut self, other: AnswerSummary) {
+        for (name, count) in other.chosen {
+            *self.chosen.entry(name).or_default() += count;
+        }
+        for (sum, count) in self.faults.iter_mut().zip(other.faults) {
+            *sum += count;
+        }
+    }
+
+    /// Formats the summary as [`Summary::render`] does, with the routes in the order of their
+    /// names.
+    pub fn render(mut self, errors: usize) -> Message {
+        let none = self.chosen.remove("").map(|count| (message!("none"), count));
+        let counts = self.chosen.into_iter().map(|(name, count)| (Message::verbatim(name), count));
+        render_counts(counts.chain(none).collect(), self.faults, errors)
+    }
 }

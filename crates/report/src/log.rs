@@ -14,6 +14,8 @@ pub enum ParsedLine {
     /// The line of a decision log is a message that was recorded in the history, but not decided.
     /// The message has the mark that [`observed_message`] reads.
     Observed(Json),
+    /// The line was written by `rulec serve`, and is not about a message ([`is_service_line`]).
+    ServiceLine,
 }
 
 /// A decision from the decision log, which the library's `Router` and `rulec run --log` write.
@@ -46,6 +48,9 @@ pub fn parse_line(mut line: Map<String, Json>) -> ParsedLine {
         message.insert(OBSERVE_FIELD.to_owned(), Json::Bool(true));
         return ParsedLine::Observed(Json::Object(message));
     }
+    if is_service_line(&line) {
+        return ParsedLine::ServiceLine;
+    }
     if line.contains_key("generation") && is_decision(&line) {
         return ParsedLine::LoggedDecision(read_logged(&mut line));
     }
@@ -73,6 +78,23 @@ pub fn is_observed(line: &Map<String, Json>) -> bool {
         && !is_decision(line)
 }
 
+/// The keys of lines that `rulec serve` writes in addition to decisions. They are file headers,
+/// signed checkpoints, numbers of dropped lines, and changes of the rules. Others are about
+/// versions that came into force or were refused, and rule sets that were added or removed.
+const SERVICE_KEYS: [&str; 8] =
+    ["log", "checkpoint", "dropped", "change", "in_force", "refused", "added", "removed"];
+
+/// True for a line of the service's decision log that is not about a message. Such a line has a
+/// number and a hash (see [`chain`](crate::chain)), and exactly one of the service's own keys.
+pub fn is_service_line(line: &Map<String, Json>) -> bool {
+    let is_chained =
+        line.get("seq").is_some_and(Json::is_u64) && line.get("chain").is_some_and(Json::is_string);
+    let is_own = |key: &String| SERVICE_KEYS.contains(&key.as_str());
+    let is_expected =
+        |key: &String| is_own(key) || matches!(key.as_str(), "seq" | "chain" | "time" | "continues");
+    is_chained && line.keys().filter(|key| is_own(key)).count() == 1 && line.keys().all(is_expected)
+}
+
 /// The keys under which `rulec run` prints the chosen route, branch or flow.
 const PRINTED_NAMES: [&str; 3] = ["chosen", "branch", "name"];
 
@@ -83,11 +105,13 @@ pub fn is_router_output(line: &Map<String, Json>) -> bool {
 }
 
 impl ParsedLine {
-    /// Returns the message of the line; `None` for a decision that was logged without its message.
+    /// Returns the message of the line. `None` for a decision that was logged without its message,
+    /// and for a line that is not about a message.
     pub fn message(self) -> Option<Json> {
         match self {
             ParsedLine::Message(message) | ParsedLine::Observed(message) => Some(message),
             ParsedLine::LoggedDecision(logged) => logged.message,
+            ParsedLine::ServiceLine => None,
         }
     }
 }
@@ -178,6 +202,35 @@ mod tests {
         // A message may have fields of the same names.
         let message = json!({"observed": true, "message": "hi"});
         assert_eq!(parse_value(message.clone()), ParsedLine::Message(message));
+    }
+
+    #[test]
+    fn lines_of_the_service_are_not_messages() {
+        let mut chain = crate::chain::Chain::default();
+        let key = rulec::SigningKey::from_pem(include_str!("../../../tests/keys/only-for-tests.pem"))
+            .expect("a key");
+        let service_lines = [
+            chain.file_header(),
+            chain.checkpoint(&key),
+            br#"{"dropped": 3}"#.to_vec(),
+            br#"{"time": "2026-01-01T00:00:00Z", "change": {"action": "edit"}}"#.to_vec(),
+            br#"{"in_force": {"generation": 1}}"#.to_vec(),
+            br#"{"refused": {"rules": "a"}}"#.to_vec(),
+        ];
+        for mut line in service_lines {
+            // Without its number and its hash, any program may have written the line.
+            assert!(matches!(
+                parse_value(serde_json::from_slice(&line).expect("JSON")),
+                ParsedLine::Message(_)
+            ));
+            chain.add(&mut line);
+            let line: Json = serde_json::from_slice(&line).expect("JSON");
+            assert_eq!(parse_value(line.clone()), ParsedLine::ServiceLine, "{line}");
+        }
+        let mut message = br#"{"change": 5, "text": "refund"}"#.to_vec();
+        chain.add(&mut message);
+        let message: Json = serde_json::from_slice(&message).expect("JSON");
+        assert!(matches!(parse_value(message), ParsedLine::Message(_)));
     }
 
     #[test]

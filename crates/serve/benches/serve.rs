@@ -164,6 +164,7 @@ async fn main() {
     std::fs::write(&path, rules()).expect("it can be written");
     let server = Server::bind(Options {
         rules: vec![RuleSource::file("bench", &path)],
+        folders: None,
         trusted: Vec::new(),
         address: Address::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))),
         limits: Limits::default(),

@@ -5,6 +5,7 @@
 mod access;
 mod admitted;
 pub(crate) mod app;
+pub(crate) mod bodies;
 mod gate;
 #[cfg(feature = "grpc")]
 mod grpc;

@@ -37,7 +37,11 @@ impl Events {
     /// Reports an event of this kind to the sink. `fields` is a JSON object with the further keys
     /// of the event.
     pub fn report(&self, kind: &str, fields: Json) {
-        let mut event = json!({ "time": format_datetime(OffsetDateTime::now_utc()), "event": kind });
+        self.report_at(&now(), kind, fields);
+    }
+
+    fn report_at(&self, time: &str, kind: &str, fields: Json) {
+        let mut event = json!({ "time": time, "event": kind });
         if let (Json::Object(event), Json::Object(fields)) = (&mut event, fields) {
             event.extend(fields);
         }
@@ -47,8 +51,14 @@ impl Events {
     /// Reports an event to the sink, and adds it as a line to the decision log. The receipt says
     /// when the line is on the disk.
     pub fn audit(&self, kind: &str, fields: Json) -> Receipt {
-        let receipt = self.0.log.get().map(|add_line| add_line(&json!({ kind: fields })));
-        self.report(kind, fields);
+        let time = now();
+        let receipt = self.0.log.get().map(|add_line| add_line(&json!({ "time": time, kind: fields })));
+        self.report_at(&time, kind, fields);
         receipt.unwrap_or(Receipt::NONE)
     }
+}
+
+/// Returns the current time as text, as the lines of the decision log have it.
+fn now() -> String {
+    format_datetime(OffsetDateTime::now_utc())
 }

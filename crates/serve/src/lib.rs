@@ -39,13 +39,13 @@ mod web;
 
 pub use auth::{Scope, Tokens};
 pub use events::EventSink;
-pub use limits::Limits;
+pub use limits::{LimitRow, Limits};
 pub use log::{LogMode, LogOptions, LogTarget};
 #[cfg(feature = "remote")]
 pub use otlp::OtlpOptions;
 pub use problem::Problem;
 #[cfg(feature = "remote")]
 pub use rules::RemoteSource;
-pub use rules::{OpenHistory, Place, RuleSet, RuleSource, StartError};
+pub use rules::{ListRules, OpenHistory, Place, RuleFolders, RuleListing, RuleSet, RuleSource, StartError};
 pub use server::{Address, Options, Server, Stop};
 pub use service::{DecideRequest, Decided, Service};

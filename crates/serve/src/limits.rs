@@ -2,6 +2,8 @@
 //! from using up the resources that other clients need.
 
 use crate::problem::Problem;
+use prometheus_client::encoding::EncodeLabelValue;
+use rulec_base::json::MAX_DEPTH;
 use std::time::{Duration, Instant};
 
 /// The limits of the service. [`Limits::default`] returns the limits of `rulec serve` without
@@ -42,6 +44,100 @@ impl Default for Limits {
             write_time: Duration::from_secs(30),
             drain: Duration::from_secs(30),
         }
+    }
+}
+
+/// A limit of the service. Its name is the value of the label `limit` in the metrics.
+#[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, EncodeLabelValue)]
+#[allow(non_camel_case_types, reason = "the names are the labels")]
+pub(crate) enum LimitName {
+    bodies,
+    body,
+    concurrency,
+    connections,
+    deadline,
+    depth,
+    drain,
+    head,
+    head_time,
+    idle_time,
+    log_bytes,
+    log_lines,
+    streams,
+    write_time,
+}
+
+/// A limit of the service, as the metrics, the help and the documentation show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LimitRow {
+    /// The value of the label `limit` in the metrics.
+    pub name: String,
+    /// The value of the limit, in the unit `unit`.
+    pub value: u64,
+    /// The unit: `bytes`, `milliseconds`, or the things that are counted, such as `connections`.
+    pub unit: &'static str,
+    /// The option of `rulec serve` that sets the limit; `None` for a fixed limit.
+    pub option: Option<&'static str>,
+    /// Whether `rulec_limits_hit_total` counts how often the limit was met.
+    pub is_counted: bool,
+}
+
+/// Maximum number of AuthZEN questions in one request.
+pub(crate) const MAX_EVALUATIONS: usize = 1_000;
+/// Maximum number of requests that may be open at the same time on one HTTP/2 connection.
+pub(crate) const MAX_STREAMS: u32 = 128;
+/// Maximum number of bytes of the request line and headers of a request.
+pub(crate) const MAX_HEAD_BYTES: usize = 32 << 10;
+/// Number of bytes for which an incomplete request counts, in addition to the bytes of its body.
+pub(crate) const REQUEST_BYTES: usize = 16 << 10;
+
+impl Limits {
+    /// Returns the maximum number of bytes of all bodies that are being received: as many bodies of
+    /// the maximum size as requests may be answered at the same time.
+    pub(crate) fn bodies(&self) -> usize {
+        self.body.saturating_add(REQUEST_BYTES).saturating_mul(self.concurrency.max(1))
+    }
+
+    /// Returns all limits of the service. `log` has the maximum numbers of lines and bytes that
+    /// wait for the decision log; `None` if there is no log.
+    pub fn table(&self, log: Option<(usize, usize)>) -> Vec<LimitRow> {
+        let fixed = |name, value: usize, unit| (name, value as u64, unit, None, true);
+        let set = |name, value: usize, unit, option| (name, value as u64, unit, Some(option), true);
+        let time = |name, value: Duration, option| {
+            let milliseconds = u64::try_from(value.as_millis()).unwrap_or(u64::MAX);
+            (name, milliseconds, "milliseconds", Some(option), true)
+        };
+        // The HTTP/2 library refuses further requests and larger heads itself.
+        let streams = (LimitName::streams, u64::from(MAX_STREAMS), "requests", None, false);
+        let mut rows = vec![
+            set(LimitName::body, self.body, "bytes", "--max-body"),
+            fixed(LimitName::bodies, self.bodies(), "bytes"),
+            set(LimitName::connections, self.connections, "connections", "--max-connections"),
+            set(LimitName::concurrency, self.concurrency, "requests", "--max-requests"),
+            time(LimitName::deadline, self.deadline, "--deadline"),
+            time(LimitName::head_time, self.head_time, "--head-time"),
+            time(LimitName::idle_time, self.idle_time, "--idle-time"),
+            time(LimitName::write_time, self.write_time, "--write-time"),
+            time(LimitName::drain, self.drain, "--drain"),
+            fixed(LimitName::head, MAX_HEAD_BYTES, "bytes"),
+            streams,
+            fixed(LimitName::depth, MAX_DEPTH, "levels"),
+        ];
+        // Metrics of their own count the lines over these limits.
+        rows.extend(log.into_iter().flat_map(|(lines, bytes)| {
+            [
+                (LimitName::log_lines, lines as u64, "lines", None, false),
+                (LimitName::log_bytes, bytes as u64, "bytes", None, false),
+            ]
+        }));
+        let to_row = |(name, value, unit, option, is_counted): (LimitName, _, _, _, _)| LimitRow {
+            name: format!("{name:?}"),
+            value,
+            unit,
+            option,
+            is_counted,
+        };
+        rows.into_iter().map(to_row).collect()
     }
 }
 

@@ -2,7 +2,7 @@
 //! bounded. Label values come from the rules, never from messages. Entries and routes over a
 //! maximum number share one label value.
 
-use crate::limits::Limits;
+use crate::limits::{LimitName, Limits};
 use crate::traffic::{RouteTraffic, Traffic, Window, busiest};
 use hashbrown::{Equivalent, HashMap};
 use prometheus_client::encoding::text::encode;
@@ -12,7 +12,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
-use rulec::Decision;
+use rulec::{Decision, JsonError, JsonErrorKind};
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
@@ -40,18 +40,6 @@ struct RouteLabels {
 struct ShadowLabels {
     rules: String,
     same: bool,
-}
-
-/// A limit of the service, such as the maximum size of a request. Its name is a label value of the
-/// metric that counts how often a limit was exceeded.
-#[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, EncodeLabelValue)]
-#[allow(non_camel_case_types, reason = "the names are the labels")]
-pub(crate) enum LimitName {
-    body,
-    concurrency,
-    connections,
-    deadline,
-    idle,
 }
 
 /// The result of fetching rules over HTTP, as a label value.
@@ -152,26 +140,13 @@ impl Metrics {
         }
     }
 
-    /// Adds the configured limits to the metrics, as gauges in bytes, counts and milliseconds.
-    pub fn add_limits(&mut self, limits: &Limits) {
+    /// Adds the limits to the metrics, as gauges. `log` is as in [`Limits::table`].
+    pub fn add_limits(&mut self, limits: &Limits, log: Option<(usize, usize)>) {
         let family: Family<ValueLabels, Gauge> = Family::default();
-        self.registry.register(
-            "limit",
-            "The limits in force: bytes, counts and milliseconds",
-            family.clone(),
-        );
-        let values = [
-            ("body", limits.body as i64),
-            ("connections", limits.connections as i64),
-            ("concurrency", limits.concurrency as i64),
-            ("deadline_ms", limits.deadline.as_millis() as i64),
-            ("head_time_ms", limits.head_time.as_millis() as i64),
-            ("idle_time_ms", limits.idle_time.as_millis() as i64),
-            ("write_time_ms", limits.write_time.as_millis() as i64),
-            ("drain_ms", limits.drain.as_millis() as i64),
-        ];
-        for (limit, value) in values {
-            family.get_or_create(&ValueLabels { limit }).set(value);
+        self.registry.register("limit", "The limits in force", family.clone());
+        for row in limits.table(log) {
+            let value = i64::try_from(row.value).unwrap_or(i64::MAX);
+            family.get_or_create(&ValueLabels { limit: row.name, unit: row.unit }).set(value);
         }
     }
 
@@ -186,6 +161,7 @@ impl Metrics {
             decisions: self.decisions.clone(),
             undecided: self.undecided.get_or_create_owned(&labels),
             violations: self.violations.get_or_create_owned(&labels),
+            too_deep: self.limits.get_or_create_owned(&LimitLabels { limit: LimitName::depth }),
             invalid: self.invalid.get_or_create_owned(&labels),
             latency: self.latency.get_or_create_owned(&labels),
             generation: self.generation.get_or_create_owned(&labels),
@@ -194,6 +170,12 @@ impl Metrics {
             fetches: self.fetches.clone(),
             shadow: [shadow(false), shadow(true)],
         }
+    }
+
+    /// Removes the gauge of a rule set that has left the service. Its counters stay, because a
+    /// rule set with its name may come back.
+    pub fn forget_set(&self, name: &str) {
+        self.generation.remove(&SetLabels { rules: name.to_owned() });
     }
 
     pub fn count_limit(&self, limit: LimitName) {
@@ -301,7 +283,8 @@ pub(crate) struct LogMetrics {
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct ValueLabels {
-    limit: &'static str,
+    limit: String,
+    unit: &'static str,
 }
 
 /// The counters of one rule set. It keeps the counter of each route, so that a decision needs no
@@ -313,6 +296,8 @@ pub(crate) struct SetMetrics {
     decisions: Family<RouteLabels, Counter>,
     undecided: Counter,
     violations: Counter,
+    /// Counts the messages that are nested too deep, of all rule sets.
+    too_deep: Counter,
     invalid: Counter,
     latency: Histogram,
     generation: Gauge,
@@ -406,9 +391,17 @@ impl SetMetrics {
         busiest(counted, OTHER)
     }
 
-    pub fn count_invalid(&self) {
+    pub fn count_invalid(&self, error: &JsonError) {
+        self.count_depth(error);
         self.invalid.inc();
         self.traffic.invalid.add(self.traffic.second());
+    }
+
+    /// Counts the limit of the nesting, if the error is about it.
+    pub fn count_depth(&self, error: &JsonError) {
+        if error.kind() == JsonErrorKind::Depth {
+            self.too_deep.inc();
+        }
     }
 
     pub fn count_refused(&self) {

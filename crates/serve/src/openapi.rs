@@ -1,8 +1,10 @@
 //! The OpenAPI 3.1 document of the service, from which programs can generate clients. Tests compare
 //! it with the service's HTTP routes, and with the file `openapi.json` in the repository.
 
+mod requests;
+
 use crate::problem::KINDS;
-use crate::service::MAX_STEPS;
+use requests::requests;
 use serde_json::{Map, Value as Json, json};
 
 /// An operation: method, path, one-sentence summary, scope of the token, schema of the request's
@@ -205,7 +207,16 @@ fn describe((method, path, summary, scope, request, media_type, answer): &Operat
         operation["responses"][status] = response.clone();
     }
     match *path {
-        "/mcp" => operation["responses"]["202"] = json!({ "description": "A notification was accepted" }),
+        "/mcp" => {
+            operation["responses"]["202"] = json!({ "description": "A notification was accepted" });
+            operation["responses"]["400"] = json!({
+                "description": "The body is no request",
+                "content": {
+                    "application/json": { "schema": schema("RpcAnswer") },
+                    "application/problem+json": { "schema": schema("Problem") }
+                }
+            });
+        }
         "/readyz" => operation["responses"]["503"] = operation["responses"]["200"].clone(),
         "/v1/rules/{rules}" => {
             operation["responses"]["304"] = json!({ "description": "The rules are those of `If-None-Match`" })
@@ -288,66 +299,6 @@ fn schemas() -> Json {
         all.extend(answers);
     }
     schemas
-}
-
-fn requests() -> Json {
-    let text = json!({ "type": "string" });
-    let flag = json!({ "type": "boolean", "default": false });
-    let any_object = json!({ "type": "object" });
-    let name =
-        json!({ "type": "string", "description": "The rules; optional if the service has one rule set" });
-    let entry =
-        json!({ "type": "string", "description": "The table, choice, router or flow set that decides" });
-    let list = |items: &Json| json!({ "type": "array", "items": items });
-    let edit = object(
-        json!({ "insert": text, "replace": text, "remove": text, "table": text, "file": text }),
-        false,
-    );
-    let part = object(json!({ "type!": text, "id!": text, "properties": any_object }), false);
-    let action = object(json!({ "name!": text, "properties": any_object }), false);
-    let evaluation =
-        object(json!({ "subject": part, "action": action, "resource": part, "context": any_object }), false);
-    json!({
-        "DecideRequest": object(json!({
-            "rules": name, "entry": entry, "message!": any_object,
-            "explain": flag, "matched": flag, "analysis": flag, "why_not": text, "record": flag
-        }), true),
-        "FlowsRequest": object(json!({
-            "rules": name, "message!": any_object, "explain": flag, "matched": flag, "analysis": flag
-        }), true),
-        "BatchRequest": object(json!({
-            "rules": name, "entry": entry, "messages!": list(&json!({})),
-            "explain": flag, "matched": flag, "analysis": flag
-        }), true),
-        "JudgeRequest": object(json!({
-            "rules": name, "payload!": any_object, "context": any_object, "options": any_object, "strict": flag,
-            "message": any_object, "record": flag
-        }), true),
-        "WorkflowRequest": object(json!({
-            "rules": name, "input": any_object, "resume": any_object, "retry_failed": flag,
-            "step_limit": { "type": "integer", "minimum": 0, "maximum": MAX_STEPS }
-        }), true),
-        "AnalyzeRequest": object(json!({ "rules": name, "message!": any_object }), true),
-        "ObserveRequest": object(json!({ "rules": name, "message!": any_object }), true),
-        "TestRequest": object(json!({
-            "rules": name, "explain": flag, "language": text, "generation": { "type": "integer", "minimum": 0 }
-        }), true),
-        "WhyRequest": object(json!({
-            "rules": name, "entry": entry, "message!": any_object, "language": text,
-            "generation": { "type": "integer", "minimum": 0 }
-        }), true),
-        "EditRequest": object(json!({ "edits!": list(&edit) }), true),
-        "RollbackRequest": object(json!({ "generation!": { "type": "integer", "minimum": 0 } }), true),
-        "ShadowRequest": object(json!({ "text": text, "edits": list(&edit) }), true),
-        "OpaRequest": object(json!({ "input": any_object }), false),
-        "Evaluation": evaluation,
-        "Evaluations": object(json!({
-            "subject": part, "action": action, "resource": part, "context": any_object,
-            "evaluations": list(&json!({ "$ref": "#/components/schemas/Evaluation" })),
-            "options": any_object
-        }), false),
-        "RpcRequest": object(json!({ "jsonrpc": text, "method": text, "id": {}, "params": {} }), false)
-    })
 }
 
 fn answers() -> Json {

@@ -13,7 +13,9 @@ use crate::events::Events;
 use crate::metrics::{OtlpMetrics, Signal};
 use crate::rules::{RuleSet, StartError};
 use crate::trace::{TraceId, TraceParent};
+use crate::web::{self, ENVOY_PATH};
 use axum::extract::Request;
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Method, Version, header};
 pub(crate) use encode::Durations;
 use encode::{Attribute, Resource, Times};
@@ -91,6 +93,8 @@ pub(crate) struct Otlp {
     tasks: mpsc::Sender<Task>,
     durations: Mutex<Durations>,
     metrics: OtlpMetrics,
+    /// The scheme of the service's URLs: `http` or `https`.
+    scheme: &'static str,
 }
 
 /// The task that sends the queued spans and the metrics to the collector.
@@ -99,6 +103,8 @@ pub(crate) struct Exporter {
     options: OtlpOptions,
     resource: Resource,
     received: mpsc::Receiver<Task>,
+    /// The scheme of the service's URLs: `http` or `https`.
+    scheme: &'static str,
     counts: OtlpMetrics,
     events: Events,
     /// For traces and metrics, whether the last request to the collector has failed. Of several
@@ -114,6 +120,7 @@ impl Otlp {
     /// If the collector's address or token cannot be used.
     pub fn new(
         options: &OtlpOptions,
+        scheme: &'static str,
         metrics: OtlpMetrics,
         events: Events,
     ) -> Result<(Otlp, Exporter), StartError> {
@@ -129,12 +136,13 @@ impl Otlp {
             options: options.clone(),
             resource: Resource::new(&options.service_name),
             received,
+            scheme,
             counts: metrics.clone(),
             events,
             failing: [false; 2],
             start: SystemTime::now(),
         };
-        Ok((Otlp { tasks, durations: Mutex::default(), metrics }, exporter))
+        Ok((Otlp { tasks, durations: Mutex::default(), metrics, scheme }, exporter))
     }
 
     /// Begins the span of a request. `route` is the pattern of its path, such as
@@ -146,7 +154,7 @@ impl Otlp {
             None => (TraceId::random(), None, true),
         };
         let method = known_method(request.method());
-        let (name, attributes) = describe(request, method, route);
+        let (name, attributes) = describe(request, self.scheme, method, route);
         OpenSpan {
             trace,
             parent,
@@ -257,7 +265,7 @@ impl Exporter {
         let Some((text, durations)) = measured else { return };
         let times = Times::new(self.start, SystemTime::now());
         let mut metrics = exposition::metrics(&text, times);
-        metrics.extend(durations.to_metric(times));
+        metrics.extend(durations.to_metric(times, self.scheme));
         let count = metrics.len() as u64;
         let body = encode::metrics(&self.resource, metrics);
         self.send(Signal::metrics, &body, count).await;
@@ -312,7 +320,12 @@ fn known_method(method: &Method) -> &'static str {
 /// Returns the name and the attributes of a span, by OpenTelemetry's conventions. No attribute
 /// contains a part of a message. So the path is given as the pattern of its route: for Envoy, the
 /// path itself is part of the message.
-fn describe(request: &Request, method: &'static str, route: &str) -> (String, Vec<Attribute>) {
+fn describe(
+    request: &Request,
+    scheme: &'static str,
+    method: &'static str,
+    route: &str,
+) -> (String, Vec<Attribute>) {
     let version = match request.version() {
         Version::HTTP_10 => "1.0",
         Version::HTTP_11 => "1.1",
@@ -323,7 +336,16 @@ fn describe(request: &Request, method: &'static str, route: &str) -> (String, Ve
         ("http.request.method", method.into()),
         ("http.route", route.into()),
         ("network.protocol.version", version.into()),
+        ("url.scheme", scheme.into()),
     ];
+    // Envoy forwards the host of its own client, which is a part of the message.
+    let host = web::host(request).filter(|_| !route.starts_with(ENVOY_PATH));
+    if let Some(host) = host.and_then(|host| Authority::try_from(host).ok()) {
+        attributes.push(("server.address", host.host().trim_matches(['[', ']']).into()));
+        if let Some(port) = host.port_u16() {
+            attributes.push(("server.port", i64::from(port).into()));
+        }
+    }
     if let Some(agent) = request.headers().get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()) {
         attributes.push(("user_agent.original", agent.into()));
     }

@@ -4,6 +4,7 @@
 //! The status of the rule set then holds the error.
 
 mod file;
+mod folder;
 mod history;
 mod loading;
 #[cfg(feature = "remote")]
@@ -11,6 +12,8 @@ mod remote;
 mod source;
 mod version;
 
+pub(crate) use folder::{FolderWatch, RuleHost};
+pub use folder::{ListRules, RuleFolders, RuleListing};
 pub use loading::StartError;
 pub(crate) use loading::compiler;
 #[cfg(feature = "remote")]
@@ -29,7 +32,7 @@ use history::History;
 use loading::{Feed, SourceFiles};
 use rulec::history::{MemoryStore, Store};
 use rulec::{Decision, Edit, LiveRules, Message, UnknownEntry};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -387,28 +390,40 @@ fn no_shadow() -> Problem {
     Problem::conflict("there are no shadow rules; set them with `PUT …/shadow` first")
 }
 
+/// An edit in a request. Exactly one of `insert`, `replace` and `remove` must be given.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EditFields {
+    insert: Option<String>,
+    replace: Option<String>,
+    remove: Option<String>,
+    table: Option<String>,
+    file: Option<String>,
+}
+
 /// Converts an edit from a JSON object: `{"insert": "route …"}`, `{"replace": "…"}` or `{"remove":
 /// "NAME"}`, each with an optional `table` and `file`.
 ///
 /// # Errors
-/// If the object has not exactly one of the keys `insert`, `replace` and `remove` with a text.
+/// If the object has not exactly one of the keys `insert`, `replace` and `remove`. Also if it has
+/// an unknown key, or a value that is not a text.
 pub(crate) fn read_edit(json: &Json) -> Result<Edit, Problem> {
-    let text = |key: &str| json.get(key).and_then(Json::as_str);
-    let actions = [
-        text("insert").map(Edit::insert),
-        text("replace").map(Edit::replace),
-        text("remove").map(Edit::remove),
-    ];
-    let mut found = actions.into_iter().flatten();
-    let (Some(mut edit), None) = (found.next(), found.next()) else {
-        return Err(Problem::invalid(
-            "an edit is an object with one of the texts `insert`, `replace` and `remove`",
-        ));
+    let wrong = || {
+        Problem::invalid(
+            "an edit is an object with one of the texts `insert`, `replace` and `remove`, and optional texts \
+             `table` and `file`",
+        )
     };
-    if let Some(table) = text("table") {
+    // Serde would also accept an array with the values of the fields.
+    let fields = Some(json).filter(|json| json.is_object()).map(EditFields::deserialize);
+    let Some(Ok(EditFields { insert, replace, remove, table, file })) = fields else { return Err(wrong()) };
+    let actions = [insert.map(Edit::insert), replace.map(Edit::replace), remove.map(Edit::remove)];
+    let mut found = actions.into_iter().flatten();
+    let (Some(mut edit), None) = (found.next(), found.next()) else { return Err(wrong()) };
+    if let Some(table) = table {
         edit = edit.in_table(table);
     }
-    if let Some(file) = text("file") {
+    if let Some(file) = file {
         edit = edit.in_file(file);
     }
     Ok(edit)

@@ -11,13 +11,13 @@ use crate::doors::app::App;
 use crate::doors::logins::Door;
 use crate::doors::{mcp, router};
 use crate::events::{EventSink, Events};
-use crate::limits::Limits;
+use crate::limits::{LimitName, Limits};
 use crate::log::{DecisionLog, LogOptions};
-use crate::metrics::{LimitName, Metrics};
+use crate::metrics::Metrics;
 #[cfg(feature = "remote")]
 use crate::otlp::{Otlp, OtlpOptions};
 use crate::receipt::Receipt;
-use crate::rules::{OpenHistory, RuleSource, StartError, open_all};
+use crate::rules::{FolderWatch, OpenHistory, RuleFolders, RuleHost, RuleSource, StartError, open_all};
 use crate::service::Service;
 use crate::web::WebGuard;
 use axum::Router;
@@ -55,6 +55,8 @@ pub enum Address {
 pub struct Options {
     /// The sources of the rules, each with the name of its rule set.
     pub rules: Vec<RuleSource>,
+    /// The folders whose files are further rule sets; `None` for no folders.
+    pub folders: Option<RuleFolders>,
     /// Public keys. Rules must be artifacts that one of these keys has signed. Empty if rules need
     /// no signature.
     pub trusted: Vec<VerifyingKey>,
@@ -216,6 +218,7 @@ impl Server {
     /// open requests, at most for the limit `drain`. Returns true if all requests were answered.
     pub async fn run(self, mut signals: mpsc::Receiver<Stop>) -> bool {
         let limits = *self.app.service().limits();
+        self.app.events().report("listening", json!({ "address": self.address() }));
         let router = router(self.app.clone(), &self.origins);
         let (stop, stopping) = watch::channel(false);
         let connections = Connections {
@@ -249,12 +252,15 @@ impl Server {
         // Each connection holds a receiver, so `closed` waits until all connections have ended.
         let _ = stop.send(true);
         let is_drained = tokio::time::timeout(limits.drain, stop.closed()).await.is_ok();
+        if !is_drained {
+            self.app.service().metrics().count_limit(LimitName::drain);
+        }
         close_log(self.app).await;
         is_drained
     }
 
     fn reload(&self) {
-        self.app.service().reload();
+        self.app.check_rules();
         self.check_files();
     }
 
@@ -282,9 +288,12 @@ impl Server {
 async fn open_app(options: Options) -> Result<Arc<App>, StartError> {
     let events = Events::new(options.events);
     let mut metrics = Metrics::new();
-    metrics.add_limits(&options.limits);
+    let log_limits = options.log.as_ref().map(|log| (log.capacity, log.capacity_bytes));
+    metrics.add_limits(&options.limits, log_limits);
     #[cfg(feature = "remote")]
-    let otlp = options.otlp.as_ref().map(|otlp| Otlp::new(otlp, metrics.add_otlp(), events.clone()));
+    let scheme = if options.tls.is_some() { "https" } else { "http" };
+    #[cfg(feature = "remote")]
+    let otlp = options.otlp.as_ref().map(|otlp| Otlp::new(otlp, scheme, metrics.add_otlp(), events.clone()));
     #[cfg(feature = "remote")]
     let (otlp, exporter) = otlp.transpose()?.unzip();
     let log = options.log.map(|log| {
@@ -299,8 +308,9 @@ async fn open_app(options: Options) -> Result<Arc<App>, StartError> {
         Ok::<_, StartError>(log)
     });
     let log = log.transpose()?;
-    let sets =
-        open_all(&options.rules, &options.trusted, options.history.as_ref(), (&metrics, &events)).await?;
+    let in_folders = options.folders.iter().flat_map(|folders| &folders.first.sources);
+    let sources: Vec<RuleSource> = options.rules.iter().chain(in_folders).cloned().collect();
+    let sets = open_all(&sources, &options.trusted, options.history.as_ref(), (&metrics, &events)).await?;
     let tokens = options.tokens.as_deref().map(Tokens::read).transpose()?;
     let service = Service::new(sets, metrics, options.limits, log);
     #[cfg(feature = "studio")]
@@ -323,6 +333,11 @@ async fn open_app(options: Options) -> Result<Arc<App>, StartError> {
     #[cfg(feature = "remote")]
     let app = app.with_otlp(otlp);
     let app = Arc::new(app);
+    if let Some(folders) = options.folders {
+        let host: Arc<dyn RuleHost> = app.clone();
+        let weak = Arc::downgrade(&host);
+        app.set_folders(FolderWatch::start(folders, options.trusted, options.history, weak)?);
+    }
     #[cfg(feature = "remote")]
     if let Some(exporter) = exporter {
         let weak = Arc::downgrade(&app);

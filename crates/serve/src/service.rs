@@ -20,6 +20,7 @@ use crate::log::DecisionLog;
 use crate::metrics::Metrics;
 use crate::problem::Problem;
 use crate::rules::RuleSet;
+use arc_swap::ArcSwap;
 use rulec_base::json;
 use serde::de::Deserialize;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ use tokio::sync::watch;
 /// The core of the service: the rule sets, the metrics, the limits and the decision log. Every
 /// protocol adapter calls this core.
 pub struct Service {
-    sets: Vec<Arc<RuleSet>>,
+    sets: ArcSwap<Vec<Arc<RuleSet>>>,
     metrics: Metrics,
     limits: Limits,
     log: Option<Arc<DecisionLog>>,
@@ -43,27 +44,46 @@ impl Service {
         limits: Limits,
         log: Option<Arc<DecisionLog>>,
     ) -> Service {
-        Service { sets, metrics, limits, log, stopping: watch::Sender::new(false) }
+        Service {
+            sets: ArcSwap::from_pointee(sets),
+            metrics,
+            limits,
+            log,
+            stopping: watch::Sender::new(false),
+        }
     }
 
-    /// Returns all rule sets, in the order of the options that name their sources.
-    pub fn sets(&self) -> &[Arc<RuleSet>] {
-        &self.sets
+    /// Returns all rule sets: first the sets of named files and addresses, then the sets of
+    /// folders.
+    pub fn sets(&self) -> Arc<Vec<Arc<RuleSet>>> {
+        self.sets.load_full()
+    }
+
+    /// Adds a rule set. The caller must check that no other one has its name.
+    pub(crate) fn add_set(&self, set: Arc<RuleSet>) {
+        self.sets.rcu(|sets| sets.iter().cloned().chain([set.clone()]).collect::<Vec<_>>());
+    }
+
+    /// Removes the rule set named `name`. Requests that use it are still answered.
+    pub(crate) fn remove_set(&self, name: &str) {
+        self.sets.rcu(|sets| sets.iter().filter(|set| set.name() != name).cloned().collect::<Vec<_>>());
+        self.metrics.forget_set(name);
     }
 
     /// Returns the rule set named `name`. Without a name, returns the only rule set.
     ///
     /// # Errors
     /// If no rule set has this name, or there is no name and several rule sets.
-    pub fn set(&self, name: Option<&str>) -> Result<&Arc<RuleSet>, Problem> {
-        let names = || self.sets.iter().map(|set| set.name()).collect::<Vec<_>>().join(", ");
-        match (name, self.sets.as_slice()) {
-            (None, [only]) => Ok(only),
+    pub fn set(&self, name: Option<&str>) -> Result<Arc<RuleSet>, Problem> {
+        let sets = self.sets.load();
+        let names = || sets.iter().map(|set| set.name()).collect::<Vec<_>>().join(", ");
+        match (name, sets.as_slice()) {
+            (None, [only]) => Ok(only.clone()),
             (None, _) => Err(Problem::unknown_rules(format!(
                 "the service has several rules; choose some with `rules`: {}",
                 names()
             ))),
-            (Some(name), sets) => sets.iter().find(|set| set.name() == name).ok_or_else(|| {
+            (Some(name), all) => all.iter().find(|set| set.name() == name).cloned().ok_or_else(|| {
                 Problem::unknown_rules(format!("there are no rules `{name}`; there are {}", names()))
             }),
         }
@@ -84,7 +104,7 @@ impl Service {
 
     /// Asks each rule set to check soon whether its source has changed.
     pub fn reload(&self) {
-        self.sets.iter().for_each(|set| set.check_source());
+        self.sets.load().iter().for_each(|set| set.check_source());
     }
 
     /// Makes [`Service::is_ready`] return false, so that a load balancer sends no more requests.
@@ -110,13 +130,48 @@ impl Service {
 /// If the body is not JSON, lacks a field, or has a field of another type. For invalid JSON, this
 /// is the error of the library `rulec`, with its position.
 pub(crate) fn read_request<'b, R: Deserialize<'b>>(body: &'b [u8]) -> Result<R, Problem> {
-    // Serde would also accept an array with the values of the fields, so an array is refused here.
-    let is_array = body.trim_ascii_start().starts_with(b"[");
-    match serde_json::from_slice(body) {
-        Ok(request) if !is_array => Ok(request),
-        wrong => {
-            json::parse_object_bytes(body)?;
-            Err(Problem::invalid(wrong.err().map(|error| error.to_string()).unwrap_or_default()))
+    read_fields(body).or_else(|wrong| {
+        json::parse_object_bytes(body)?;
+        Err(Problem::invalid(wrong.text))
+    })
+}
+
+/// The reason why a text is not the expected JSON object.
+pub(crate) struct WrongObject {
+    /// True if the text is JSON, but not the expected object.
+    pub is_data: bool,
+    pub text: String,
+}
+
+/// Parses a JSON object whose fields `R` names.
+pub(crate) fn read_fields<'b, R: Deserialize<'b>>(text: &'b [u8]) -> Result<R, WrongObject> {
+    match serde_json::from_slice(text) {
+        // Serde would also accept an array with the values of the fields.
+        Ok(_) if text.trim_ascii_start().starts_with(b"[") => Err(WrongObject {
+            is_data: true,
+            text: "an array is given, but an object is expected".to_owned(),
+        }),
+        Ok(fields) => Ok(fields),
+        Err(error) => {
+            Err(WrongObject { is_data: error.is_data(), text: without_type_names(&error.to_string()) })
         }
     }
+}
+
+/// Replaces the names of Rust types in an error of the JSON parser, such as `struct Call`.
+fn without_type_names(text: &str) -> String {
+    let Some((before, after)) =
+        ["struct ", "enum ", "tuple struct "].iter().find_map(|kind| text.split_once(kind))
+    else {
+        return text.to_owned();
+    };
+    let is_name = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let after = after.trim_start_matches(is_name);
+    let counted = after
+        .strip_prefix(" with ")
+        .map(|after| after.trim_start_matches(|digit: char| digit.is_ascii_digit()));
+    let after = counted
+        .and_then(|rest| rest.strip_prefix(" elements").or(rest.strip_prefix(" element")))
+        .unwrap_or(after);
+    format!("{before}an object{after}")
 }

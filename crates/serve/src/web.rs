@@ -9,6 +9,9 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue};
 use std::net::IpAddr;
 
+/// The prefix of the paths at which Envoy asks for authorization.
+pub(crate) const ENVOY_PATH: &str = "/ext_authz";
+
 /// In this header, a browser says whether a page of the same site or of another site sends the
 /// request.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");

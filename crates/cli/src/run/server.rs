@@ -2,9 +2,9 @@
 //! decides them.
 
 use super::Args;
-use crate::language::singular_or_plural;
 use crate::server::{Server, rules_name};
 use crate::stream::{LineFailure, Worker};
+use crate::summary::AnswerSummary;
 use crate::term::{Out, Term};
 use crate::{CliError, Status};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -24,16 +24,12 @@ pub fn run(server: &Server, args: &Args, term: &Term, out: &mut Out) -> Result<S
     let path = format!("/v1/batch?{}", query_string(args));
     // An empty request lets the service report a wrong name or token before the first message.
     server.ask_lines(&path, b"").map_err(|failure| failure.into_error())?;
-    let worker = || RemoteWorker { server, path: &path, decided: 0 };
+    let worker = || RemoteWorker { server, path: &path, summary: AnswerSummary::default() };
     let (workers, errors) = args.stream.answer_stream(term, (&mut *out, None), worker)?;
-    let all = workers.iter().map(|worker| worker.decided).sum::<usize>() + errors;
+    let mut summary = AnswerSummary::default();
+    workers.into_iter().for_each(|worker| summary.merge(worker.summary));
     if !out.is_closed() {
-        let mut line = singular_or_plural(all, message!("1 message"), message!("{all} messages"));
-        if errors > 0 {
-            let errors = singular_or_plural(errors, message!("1 error"), message!("{errors} errors"));
-            line = message!("{line} · {}", errors);
-        }
-        term.print(&line);
+        term.print(&summary.render(errors));
     }
     Ok(if errors > 0 { Status::Errors } else { Status::Success })
 }
@@ -69,7 +65,7 @@ fn escape_line_breaks(answer: &str) -> Cow<'_, str> {
 struct RemoteWorker<'s> {
     server: &'s Server,
     path: &'s str,
-    decided: usize,
+    summary: AnswerSummary,
 }
 
 impl Worker for RemoteWorker<'_> {
@@ -94,7 +90,7 @@ impl Worker for RemoteWorker<'_> {
         if rest.starts_with(ERROR_START) {
             return Err(LineFailure::Answered);
         }
-        self.decided += 1;
+        self.summary.count_answer(&answer);
         Ok(())
     }
 }

@@ -28,13 +28,18 @@ impl Service {
 
     /// Starts a service with further arguments.
     fn start_with(folder: &Folder, args: &[&str]) -> Service {
+        Service::start_on(folder, args, Stdio::null())
+    }
+
+    /// Starts a service whose standard error goes to `events`.
+    fn start_on(folder: &Folder, args: &[&str], events: Stdio) -> Service {
         let program = assert_cmd::cargo::cargo_bin!("rulec");
         let mut command = Command::new(program);
         for name in OWN_SETTINGS {
             command.env_remove(name);
         }
         let command = command.args(["serve", "--listen", "127.0.0.1:0"]).args(args);
-        let command = command.current_dir(folder.dir.path()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let command = command.current_dir(folder.dir.path()).stdout(Stdio::piped()).stderr(events);
         let mut child = command.spawn().expect("it starts");
         let mut url = String::new();
         let output = child.stdout.take().expect("it is piped");
@@ -61,9 +66,78 @@ fn a_service_answers_with_the_bytes_of_the_program() {
         let asked = [&["run", "a.rules", "--server", &service.url], options].concat();
         let there = folder.fed(&asked, MESSAGES).expect(1);
         assert_eq!(there.out, here.out, "{options:?}");
+        let counts = |text: &str| -> Vec<String> {
+            let line = text.lines().last().expect("a summary");
+            let (counts, errors) = line.split_once(" · ").expect("errors");
+            let (all, routes) = counts.split_once(": ").expect("counts");
+            // The service's answers do not have the order of the routes.
+            let mut parts: Vec<String> = routes.split(", ").map(str::to_owned).collect();
+            parts.sort_unstable();
+            parts.extend([all.to_owned(), errors.to_owned()]);
+            parts
+        };
+        assert_eq!(counts(&there.err), counts(&here.err), "{options:?}");
     }
     let good = folder.fed(&["run", "a", "--server", &service.url], "{}\n").expect(0);
     assert!(good.out.contains("\"chosen\":\"default\""), "{}", good.out);
+}
+
+/// Programs read the events, so nothing else may be on standard error.
+#[test]
+fn each_line_on_standard_error_is_an_event() {
+    let folder = Folder::with(SMALL);
+    let mut service = Service::start_on(&folder, &["a.rules"], Stdio::piped());
+    let events = service.child.stderr.take().expect("it is piped");
+    let status = Command::new("kill").arg(service.child.id().to_string()).status().expect("it runs");
+    assert!(status.success());
+    let lines: Vec<String> = BufReader::new(events).lines().map(|line| line.expect("a line")).collect();
+    let events = lines.iter().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+    let listening = events.into_iter().find(|event| event["event"] == "listening").expect("an event");
+    assert_eq!(listening["address"], service.url.as_str());
+}
+
+#[test]
+fn a_log_of_the_service_is_replayed() {
+    let rules = |default: &str| {
+        format!("route refund when text contains \"refund\" -> billing\ndefault -> {default}\n")
+    };
+    let folder = Folder::with(rules("chat")).file("b.rules", rules("boss"));
+    let service = Service::start_with(&folder, &["a.rules", "--log", "log.jsonl", "--log-mode", "sync"]);
+    let messages = "{\"text\": \"a refund\"}\n{\"text\": \"hello\"}\n";
+    folder.fed(&["run", "a", "--server", &service.url], messages).expect(0);
+    let status =
+        Command::new("kill").args(["-HUP", &service.child.id().to_string()]).status().expect("it runs");
+    assert!(status.success());
+    let log = folder.path("log.jsonl");
+    let read = || std::fs::read_to_string(&log).expect("a log");
+    while !read().contains("\"change\"") {
+        std::thread::yield_now();
+    }
+    drop(service);
+    assert!(read().starts_with("{\"continues\"") || read().starts_with("{\"log\""), "{}", read());
+    let same = folder.rulec(&["diff", "a.rules", "a.rules", "--replay", "log.jsonl"]).expect(0);
+    assert!(same.out.contains("2 messages replayed"), "{}", same.out);
+    let other =
+        folder.rulec(&["diff", "a.rules", "b.rules", "--replay", "log.jsonl", "--format", "json"]).expect(1);
+    let report: serde_json::Value = serde_json::from_str(&other.out).expect("JSON");
+    let replay = &report["replay"];
+    assert_eq!((&replay["messages"], &replay["refused"]), (&2.into(), &0.into()));
+    assert_eq!(replay["flips"][0]["count"], 1);
+    let seen = folder.rulec(&["doctor", "a.rules", "--log", "log.jsonl"]).expect(0);
+    assert!(!seen.out.contains("left out"), "{}", seen.out);
+}
+
+#[test]
+fn a_folder_is_listed_again() {
+    let folder = Folder::new().file("rules/a.rules", SMALL).file("rules/deep/words.rules", "default -> no\n");
+    let service = Service::start_with(&folder, &["rules"]);
+    let run = |name: &str| folder.fed(&["run", name, "--server", &service.url], "{}\n");
+    run("words").expect(0);
+    std::fs::write(folder.path("rules/deep/b.rules"), "default -> b\n").expect("it can be written");
+    while run("b").status != Some(0) {}
+    std::fs::remove_file(folder.path("rules/deep/words.rules")).expect("it is there");
+    while run("words").status == Some(0) {}
+    run("a").expect(0);
 }
 
 #[test]
@@ -205,4 +279,84 @@ fn a_service_with_other_rules_is_named() {
     assert!(gone.contains("no service answers at") && gone.contains("rulec serve"), "{gone}");
     let wrong = asked(&["test", "a", "--server", "nowhere"], 2);
     assert!(wrong.contains("--server"), "{wrong}");
+}
+
+/// Returns the options of `rulec serve` in the text of a file for deployments.
+fn options_in(text: &str) -> Vec<&str> {
+    let words = text.split(|letter: char| letter.is_whitespace() || matches!(letter, '"' | '[' | ']' | ','));
+    words.filter(|word| word.starts_with("--")).map(|word| word.split('=').next().unwrap_or(word)).collect()
+}
+
+/// The files for deployments are not run here, so this test finds the options that are renamed.
+#[test]
+fn the_files_for_deployments_agree_with_the_program() {
+    let help = Folder::new().rulec(&["serve", "--help"]).expect(0).out;
+    let known: Vec<&str> = help
+        .lines()
+        .filter_map(|line| line.trim_start().split([' ', ',']).find(|word| word.starts_with("--")))
+        .collect();
+    let container = include_str!("../../../../deploy/Containerfile");
+    let compose = include_str!("../../../../deploy/compose.yaml");
+    let unit = include_str!("../../../../deploy/rulec.service");
+    let command = |start: &str| -> String {
+        let after = container.lines().filter(|line| line.starts_with(start));
+        after.collect::<Vec<_>>().join(" ")
+    };
+    let service = compose.split("  rulec:").nth(1).expect("a service");
+    let service = service.split("    ports:").next().expect("the command comes before the ports");
+    let started = unit.split("ExecStart=").nth(1).expect("a command");
+    let started = started.split("ExecReload=").next().expect("the unit reloads");
+    for (text, count) in
+        [(command("ENTRYPOINT") + &command("CMD"), 2), (service.to_owned(), 4), (started.to_owned(), 4)]
+    {
+        let options = options_in(&text);
+        assert!(options.len() >= count, "{options:?}");
+        for option in options {
+            assert!(known.contains(&option), "`rulec serve` has no option {option}: {known:?}");
+        }
+    }
+    let features = include_str!("../../Cargo.toml");
+    let built = command("RUN cargo");
+    let feature = built.split("--features ").nth(1).expect("features").trim();
+    assert!(features.lines().any(|line| line.starts_with(&format!("{feature} = ["))), "{feature}");
+    // The collector listens where the service sends.
+    let collector = include_str!("../../../../deploy/collector.yaml");
+    assert!(service.contains("http://collector:4318") && compose.contains("\n  collector:\n"));
+    assert!(collector.contains("endpoint: 0.0.0.0:4318"));
+}
+
+/// The program, its help and the documentation have the same limits.
+#[test]
+fn the_help_and_the_documentation_have_all_limits() {
+    let help = Folder::new().rulec(&["serve", "--help"]).expect(0).out;
+    let documentation = include_str!("../../../../docs/serve.md");
+    let section = documentation.split("### Limits\n").nth(1).and_then(|rest| rest.split("\n## ").next());
+    let rows: Vec<&str> =
+        section.expect("a section").lines().filter(|line| line.starts_with("| `")).collect();
+    let mut labels = 0;
+    for limit in rulec_serve::Limits::default().table(Some((10_000, 64 << 20))) {
+        let label = format!("`{}`", limit.name);
+        let row = rows.iter().find(|row| row.split('|').nth(1).is_some_and(|cell| cell.contains(&label)));
+        let row = row.unwrap_or_else(|| panic!("docs/serve.md lacks {label}"));
+        labels += row.split('|').nth(1).map_or(0, |cell| usize::from(cell.trim().starts_with(&label)));
+        match limit.option {
+            Some(option) => {
+                assert!(row.contains(&format!("`{option}`")), "{row}");
+                let text = help.split(&format!("{option} <")).nth(1).expect(option);
+                let default = text.split("[default: ").nth(1).and_then(|rest| rest.split(']').next());
+                assert_eq!(default, Some(limit.value.to_string().as_str()), "{option}");
+            }
+            None => assert!(help.contains(&label), "the help lacks {label}"),
+        }
+        if limit.option.is_none() && limit.name != "bodies" {
+            let value = match (limit.unit, limit.value) {
+                ("bytes", bytes) if bytes >= 1 << 20 => format!("{} MiB", bytes >> 20),
+                ("bytes", bytes) => format!("{} KiB", bytes >> 10),
+                (_, 10_000) => "10,000".to_owned(),
+                (_, value) => value.to_string(),
+            };
+            assert!(row.contains(&value) && help.contains(&value), "{label}: {value}");
+        }
+    }
+    assert_eq!(labels, rows.len(), "a row of the documentation is no limit");
 }

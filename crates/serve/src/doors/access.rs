@@ -5,9 +5,10 @@
 
 use super::admitted::Admitted;
 use super::app::{App, json_response, require_json_content_type};
+use crate::limits::MAX_EVALUATIONS;
 use crate::problem::Problem;
 use crate::service::{DecideRequest, Decided, read_request};
-use crate::web;
+use crate::web::{self, ENVOY_PATH};
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
@@ -31,12 +32,6 @@ pub(super) fn routes() -> Router<Arc<App>> {
         .route("/access/v1/evaluation", post(evaluation))
         .route("/access/v1/evaluations", post(evaluations))
 }
-
-/// Maximum number of AuthZEN questions in one request.
-const MAX_EVALUATIONS: usize = 1_000;
-
-/// The prefix of the paths at which Envoy asks for authorization.
-pub(super) const ENVOY_PATH: &str = "/ext_authz";
 
 /// Returns the HTTP routes at which Envoy asks for authorization.
 pub(super) fn envoy_routes() -> Router<Arc<App>> {
@@ -100,9 +95,16 @@ impl<'m> Evaluation<'m> {
             {
                 return Err(Problem::invalid(format!("`{name}.{field}` must be a text")));
             }
+            if object.get("properties").is_some_and(|properties| !properties.is_object()) {
+                return Err(Problem::invalid(format!("`{name}.properties` must be an object")));
+            }
             message.push_str(&format!("\"{name}\":{},", part.get()));
         }
-        message.push_str(&format!("\"context\":{}}}", self.context.map_or("{}", RawValue::get)));
+        let context = self.context.map_or("{}", RawValue::get);
+        if !context.starts_with('{') {
+            return Err(Problem::invalid("`context` must be an object"));
+        }
+        message.push_str(&format!("\"context\":{context}}}"));
         RawValue::from_string(message).map_err(|error| Problem::invalid(error.to_string()))
     }
 }
@@ -145,10 +147,12 @@ struct Evaluations<'m> {
     resource: Option<&'m RawValue>,
     #[serde(borrow)]
     context: Option<&'m RawValue>,
+    /// The questions, as JSON text.
     #[serde(borrow, default)]
-    evaluations: Vec<Evaluation<'m>>,
-    #[serde(default)]
-    options: EvaluationOptions,
+    evaluations: Vec<&'m RawValue>,
+    /// The [`EvaluationOptions`], as JSON text.
+    #[serde(borrow)]
+    options: Option<&'m RawValue>,
 }
 
 #[derive(Default, Deserialize)]
@@ -176,6 +180,12 @@ async fn evaluations(
     require_json_content_type(&headers)?;
     let body = app.body(body)?;
     let Evaluations { subject, action, resource, context, evaluations, options } = read_request(&body)?;
+    let options: EvaluationOptions =
+        options.map(|options| read_request(options.get().as_bytes())).transpose()?.unwrap_or_default();
+    let evaluations: Vec<Evaluation<'_>> = evaluations
+        .into_iter()
+        .map(|question| read_request(question.get().as_bytes()))
+        .collect::<Result<_, _>>()?;
     let defaults = Evaluation { subject, action, resource, context };
     if evaluations.is_empty() {
         return Ok(respond(&headers, &evaluate(&app, &admitted, defaults).await?));

@@ -1,14 +1,17 @@
 //! The state that all protocol adapters share, such as the service and the tokens, and helpers that
 //! write responses.
 
-use super::admitted::Admitted;
+use super::admitted::{Admitted, Permit};
+use super::bodies::OpenBodies;
 use crate::auth::{Grant, Scope, Tokens};
 use crate::events::Events;
-use crate::metrics::LimitName;
+use crate::limits::{Deadline, LimitName};
+use crate::metrics::Metrics;
 #[cfg(feature = "remote")]
 use crate::otlp::{DecisionInfo, Otlp};
 use crate::problem::Problem;
 use crate::receipt::Receipt;
+use crate::rules::{FolderWatch, RuleHost, RuleSet};
 use crate::service::{DecideRequest, Decided, Service, read_request};
 use crate::web::WebGuard;
 use arc_swap::ArcSwapOption;
@@ -20,8 +23,9 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use rulec::Language;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tokio::sync::{Notify, Semaphore};
+use tokio::task::JoinSet;
 
 /// The response header that contains the generation (version number) of the rules that decided.
 pub(crate) const GENERATION_HEADER: &str = "rulec-generation";
@@ -32,10 +36,15 @@ pub(crate) struct App {
     /// The tokens; `None` if the service accepts every request.
     tokens: ArcSwapOption<Tokens>,
     permits: Arc<Semaphore>,
+    /// The slots for open streams, apart from `permits`: a stream may wait long for its client.
+    streams: Arc<Semaphore>,
+    open_bodies: OpenBodies,
     web: WebGuard,
     events: Events,
     /// Notified when a request asks the server to check its files for changes.
     reload: Notify,
+    /// The watch of the folders of rules. Empty if the service has none.
+    folders: OnceLock<FolderWatch>,
     /// The export of metrics and traces to an OpenTelemetry collector; `None` if nothing is
     /// exported.
     #[cfg(feature = "remote")]
@@ -50,10 +59,13 @@ impl App {
         App {
             web,
             permits: Arc::new(Semaphore::new(service.limits().concurrency)),
+            streams: Arc::new(Semaphore::new(service.limits().concurrency)),
+            open_bodies: OpenBodies::new(service.limits()),
             tokens: ArcSwapOption::from_pointee(tokens),
             service,
             events,
             reload: Notify::new(),
+            folders: OnceLock::new(),
             #[cfg(feature = "remote")]
             otlp: None,
             #[cfg(feature = "studio")]
@@ -97,6 +109,35 @@ impl App {
         &self.permits
     }
 
+    pub fn streams(&self) -> &Arc<Semaphore> {
+        &self.streams
+    }
+
+    pub fn open_bodies(&self) -> &OpenBodies {
+        &self.open_bodies
+    }
+
+    /// Returns the data of a part of a stream, with a deadline and a permit of its own. The part
+    /// waits for the permit.
+    ///
+    /// # Errors
+    /// If the deadline passes first.
+    pub async fn admit_part(&self, stream: &Admitted) -> Result<Admitted, Problem> {
+        let deadline = Deadline::after(self.service.limits().deadline);
+        let permit = self.permits.clone().acquire_owned();
+        let permit = tokio::time::timeout_at(deadline.end().into(), permit).await;
+        let permit = permit.map_err(|_| deadline.problem())?;
+        let permit = permit.map_err(|_| Problem::broken("the service has no permits"))?;
+        Ok(Admitted { permit: Permit::new(permit), deadline, ..stream.clone() })
+    }
+
+    /// Returns the error for a body over the limit, and counts it in the metrics.
+    pub fn too_large(&self) -> Problem {
+        self.service.metrics().count_limit(LimitName::body);
+        let limit = self.service.limits().body;
+        Problem::too_large(format!("the body is over the limit of {limit} bytes; see `--max-body`"))
+    }
+
     /// Replaces the accepted tokens. The server calls this after the token file has changed.
     pub fn set_tokens(&self, tokens: Tokens) {
         self.tokens.store(Some(Arc::new(tokens)));
@@ -104,6 +145,19 @@ impl App {
 
     pub fn events(&self) -> &Events {
         &self.events
+    }
+
+    /// Sets the watch of the folders of rules. The server calls this once, when it starts.
+    pub fn set_folders(&self, watch: FolderWatch) {
+        let _ = self.folders.set(watch);
+    }
+
+    /// Makes the service look soon whether its rules have changed.
+    pub fn check_rules(&self) {
+        self.service.reload();
+        if let Some(watch) = self.folders.get() {
+            watch.check();
+        }
     }
 
     /// Asks the server to check its files for changes: rules, tokens and certificates.
@@ -143,11 +197,7 @@ impl App {
     /// If the body has more bytes than the limit, or could not be read.
     pub fn body(&self, body: Result<Bytes, BytesRejection>) -> Result<Bytes, Problem> {
         body.map_err(|error| match error.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => {
-                self.service.metrics().count_limit(LimitName::body);
-                let limit = self.service.limits().body;
-                Problem::too_large(format!("the body is over the limit of {limit} bytes; see `--max-body`"))
-            }
+            StatusCode::PAYLOAD_TOO_LARGE => self.too_large(),
             _ => Problem::invalid(error.body_text()),
         })
     }
@@ -206,6 +256,49 @@ impl App {
         });
         done.await.unwrap_or_else(|_| Err(Problem::broken("rulec stopped because of an internal error")))
     }
+}
+
+impl RuleHost for App {
+    fn metrics(&self) -> &Metrics {
+        self.service.metrics()
+    }
+
+    fn events(&self) -> &Events {
+        &self.events
+    }
+
+    fn has_set(&self, name: &str) -> bool {
+        self.service.sets().iter().any(|set| set.name() == name)
+    }
+
+    fn add_set(&self, set: Arc<RuleSet>) {
+        self.service.add_set(set);
+    }
+
+    fn remove_set(&self, name: &str) {
+        self.service.remove_set(name);
+    }
+
+    fn sets_changed(&self) {
+        #[cfg(feature = "studio")]
+        if let Some(Err(error)) = self.studio.as_ref().map(|door| door.show_sets(&self.service)) {
+            self.events.report("failure", serde_json::json!({ "error": error.to_string() }));
+        }
+    }
+}
+
+/// Runs `work` as a task of its own, which is cancelled if the caller is. So a part of a stream
+/// ends, and releases its permit, even while the client takes no part of the answer.
+///
+/// # Errors
+/// If `work` panicked.
+pub(crate) async fn in_task<T: Send + 'static>(
+    work: impl Future<Output = T> + Send + 'static,
+) -> Result<T, Problem> {
+    let mut task = JoinSet::new();
+    task.spawn(work);
+    let done = task.join_next().await.and_then(Result::ok);
+    done.ok_or_else(|| Problem::broken("rulec stopped because of an internal error"))
 }
 
 /// Checks that the media type of a request is JSON. This keeps out foreign web pages: a browser

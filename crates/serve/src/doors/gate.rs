@@ -1,22 +1,24 @@
 //! Admission of requests. Checks the token, the limit of open requests and the deadline before a
 //! handler gets the request.
 
-use super::access;
 use super::admitted::{Admitted, Permit};
-use super::app::App;
+use super::app::{App, media_type};
+use super::bodies::BodyError;
 #[cfg(feature = "grpc")]
 use super::grpc;
 #[cfg(feature = "studio")]
 use super::studio;
+use super::{bodies, json, stream};
 use crate::auth::Grant;
-use crate::limits::Deadline;
-use crate::metrics::LimitName;
+use crate::limits::{Deadline, LimitName};
 #[cfg(feature = "remote")]
 use crate::otlp::{DecisionInfo, OpenSpan};
 use crate::problem::Problem;
 use crate::trace::TraceId;
+use crate::web::ENVOY_PATH;
+use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
@@ -118,7 +120,7 @@ fn is_envoy(path: &str) -> bool {
     if grpc::is_envoy(path) {
         return true;
     }
-    path.starts_with(access::ENVOY_PATH)
+    path.starts_with(ENVOY_PATH)
 }
 
 /// True for the paths that need neither a token nor a permit, such as health checks.
@@ -137,7 +139,7 @@ async fn admit(app: &Arc<App>, path: &str, request: Request, next: Next) -> Resu
     #[cfg(feature = "studio")]
     if studio::is_studio(path) {
         return match studio::admit(app, &request)? {
-            Some(grant) => run(app, grant, request, next).await,
+            Some(grant) => run(app, grant, request, path, next).await,
             // A request without a token takes no permit. So strangers cannot take all permits.
             None => run_until(Deadline::after(app.service().limits().deadline), request, next).await,
         };
@@ -146,17 +148,76 @@ async fn admit(app: &Arc<App>, path: &str, request: Request, next: Next) -> Resu
         app.web().check(&request)?;
     }
     let grant = app.grant(request.headers())?;
-    run(app, grant, request, next).await
+    run(app, grant, request, path, next).await
+}
+
+/// How the body of a request is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum BodyKind {
+    /// The whole body is read before the request takes a permit. The number is the maximum number
+    /// of bytes that the protocol adds to a body.
+    Whole(usize),
+    /// The handler reads the body while it answers. The request takes a slot for streams, and each
+    /// part of its body takes a permit.
+    Stream,
+    /// The handler does not read the body, or reads it with limits of its own.
+    Other,
+}
+
+fn body_kind(path: &str, headers: &HeaderMap) -> BodyKind {
+    #[cfg(feature = "grpc")]
+    if let Some(is_stream) = grpc::method_kind(path) {
+        return if is_stream { BodyKind::Stream } else { BodyKind::Whole(grpc::FRAME_HEAD_BYTES) };
+    }
+    #[cfg(feature = "studio")]
+    if studio::is_studio(path) {
+        return BodyKind::Other;
+    }
+    match path {
+        json::BATCH_PATH if media_type(headers) == stream::MEDIA_TYPE => BodyKind::Stream,
+        _ if is_envoy(path) => BodyKind::Other,
+        _ => BodyKind::Whole(0),
+    }
+}
+
+fn body_problem(app: &App, error: BodyError) -> Problem {
+    match error {
+        BodyError::TooLarge => app.too_large(),
+        BodyError::GivenUp => {
+            app.service().metrics().count_limit(LimitName::bodies);
+            let why = "too many requests are being received, and this one was slow; try again soon";
+            Problem::overloaded(why)
+        }
+        BodyError::Unreadable(why) => Problem::invalid(format!("the body cannot be read: {why}")),
+    }
 }
 
 /// Runs an authorized request. Refuses it if too many requests are open, and cancels it at its
-/// deadline.
-async fn run(app: &Arc<App>, grant: Grant, mut request: Request, next: Next) -> Result<Response, Problem> {
-    let Ok(permit) = app.permits().clone().try_acquire_owned() else {
+/// deadline, which begins before its body is read.
+async fn run(
+    app: &Arc<App>,
+    grant: Grant,
+    mut request: Request,
+    path: &str,
+    next: Next,
+) -> Result<Response, Problem> {
+    let deadline = Deadline::after(app.service().limits().deadline);
+    let kind = body_kind(path, request.headers());
+    if let BodyKind::Whole(added) = kind {
+        let (parts, body) = request.into_parts();
+        let limit = app.service().limits().body.saturating_add(added);
+        let read = bodies::read(app.open_bodies(), body, limit);
+        let read = tokio::time::timeout_at(deadline.end().into(), read).await;
+        let body = read.map_err(|_| deadline.problem())?.map_err(|error| body_problem(app, error))?;
+        request = Request::from_parts(parts, Body::from(body));
+    }
+    // An array of messages is answered in parts, for which the client may wait.
+    let is_stream = kind == BodyKind::Stream || path == json::BATCH_PATH;
+    let permits = if is_stream { app.streams() } else { app.permits() };
+    let Ok(permit) = permits.clone().try_acquire_owned() else {
         app.service().metrics().count_limit(LimitName::concurrency);
         return Err(Problem::overloaded("too many requests are being answered; try again soon"));
     };
-    let deadline = Deadline::after(app.service().limits().deadline);
     let (permit, trace) = (Permit::new(permit), trace_of(&request));
     request.extensions_mut().insert(Admitted { grant, permit, deadline, trace });
     run_until(deadline, request, next).await

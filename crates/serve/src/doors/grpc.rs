@@ -12,7 +12,7 @@ pub(super) use status::http_status;
 
 use super::admitted::Admitted;
 use super::app::{App, media_type};
-use crate::metrics::LimitName;
+use crate::limits::LimitName;
 use crate::problem::Problem;
 use axum::Router;
 use axum::body::Body;
@@ -86,13 +86,19 @@ where
 /// Returns the routes of gRPC server reflection, by which clients list the services. A reflection
 /// stream ends at its deadline, because it holds the permit of its request.
 fn reflection_routes(limit: usize) -> Router<Arc<App>> {
-    let built = tonic_reflection::server::Builder::configure()
-        .register_encoded_file_descriptor_set(DESCRIPTORS)
-        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-        .build_v1();
-    let Ok(reflection) = built else { return Router::new() };
-    let reflection = reflection.max_decoding_message_size(limit);
-    service_routes(tonic_reflection::pb::v1::FILE_DESCRIPTOR_SET, &reflection)
+    let builder = || {
+        tonic_reflection::server::Builder::configure()
+            .register_encoded_file_descriptor_set(DESCRIPTORS)
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+    };
+    // Many clients still use the older version only.
+    let (Ok(v1), Ok(v1alpha)) = (builder().build_v1(), builder().build_v1alpha()) else {
+        return Router::new();
+    };
+    let v1 = v1.max_decoding_message_size(limit);
+    let v1alpha = v1alpha.max_decoding_message_size(limit);
+    service_routes(tonic_reflection::pb::v1::FILE_DESCRIPTOR_SET, &v1)
+        .merge(service_routes(tonic_reflection::pb::v1alpha::FILE_DESCRIPTOR_SET, &v1alpha))
         .layer(middleware::from_fn(end_at_deadline))
 }
 
@@ -120,6 +126,24 @@ pub(super) fn is_envoy(path: &str) -> bool {
 pub(super) fn is_health(path: &str) -> bool {
     is_method_of(path, HealthServer::NAME)
 }
+
+/// Number of bytes that gRPC puts before each message.
+pub(super) const FRAME_HEAD_BYTES: usize = 5;
+
+/// Returns whether the client sends a stream of messages to the gRPC method at `path`. `None` if
+/// `path` is not the path of a gRPC method.
+pub(super) fn method_kind(path: &str) -> Option<bool> {
+    let (service, method) = path.strip_prefix('/')?.split_once('/')?;
+    let is_rules = service == RulesServer::NAME;
+    let is_reflection = service.starts_with(REFLECTION_PACKAGE);
+    let is_known = is_rules || is_reflection || is_envoy(path) || is_health(path);
+    is_known.then_some(is_reflection || (is_rules && method == DECIDE_STREAM))
+}
+
+/// The start of the names of the services for reflection, whose methods take streams.
+const REFLECTION_PACKAGE: &str = "grpc.reflection.";
+/// The only method of `rulec.v1` that takes a stream.
+const DECIDE_STREAM: &str = "DecideStream";
 
 fn is_method_of(path: &str, service: &str) -> bool {
     let rest = path.strip_prefix('/').and_then(|path| path.strip_prefix(service));
@@ -172,6 +196,27 @@ fn open<T>(request: tonic::Request<T>) -> Result<(Admitted, T), Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_methods_that_take_streams_are_known() {
+        for descriptors in [
+            DESCRIPTORS,
+            tonic_health::pb::FILE_DESCRIPTOR_SET,
+            tonic_reflection::pb::v1::FILE_DESCRIPTOR_SET,
+            tonic_reflection::pb::v1alpha::FILE_DESCRIPTOR_SET,
+        ] {
+            let descriptors = FileDescriptorSet::decode(descriptors).expect("descriptors");
+            for file in &descriptors.file {
+                for service in &file.service {
+                    for method in &service.method {
+                        let path = format!("/{}.{}/{}", file.package(), service.name(), method.name());
+                        assert_eq!(method_kind(&path), Some(method.client_streaming()), "{path}");
+                    }
+                }
+            }
+        }
+        assert_eq!(method_kind("/v1/decide"), None);
+    }
 
     #[test]
     fn paths_are_those_of_whole_names() {

@@ -20,6 +20,9 @@ use std::sync::Arc;
 type Shared = State<Arc<App>>;
 type ReadBody = Result<Bytes, BytesRejection>;
 
+/// The path at which many messages are decided.
+pub(super) const BATCH_PATH: &str = "/v1/batch";
+
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new()
         .route("/v1/decide", post(decide))
@@ -76,8 +79,8 @@ async fn batch(
         true => admitted.grant.need(Scope::Explain),
         false => Ok(()),
     };
-    if media_type(request.headers()) == "application/x-ndjson" {
-        let settings = stream::read_settings(query.as_deref().unwrap_or_default())?;
+    let settings = stream::read_settings(query.as_deref().unwrap_or_default())?;
+    if media_type(request.headers()) == stream::MEDIA_TYPE {
         check(&settings)?;
         let batch = Batch::new(app.service(), settings, Layout::Lines, admitted.trace)?;
         return Ok(stream::answer_lines(&app, batch, request.into_body(), &admitted));
@@ -86,7 +89,7 @@ async fn batch(
     let body = app.body(Bytes::from_request(request, &()).await)?;
     let (settings, messages) = {
         let request: BatchRequest<'_> = read_request(&body)?;
-        (request.settings(), request.message_ranges(&body))
+        (request.settings().or(settings), request.message_ranges(&body))
     };
     check(&settings)?;
     let batch = Batch::new(app.service(), settings, Layout::Array, admitted.trace)?;

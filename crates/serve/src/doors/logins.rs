@@ -91,7 +91,8 @@ impl LiveRuleSet for RulesInForce {
 
 /// The studio (the web page for rule authors), and the logins of the browsers that use it.
 pub(crate) struct Door {
-    pub studio: Router,
+    /// The router of the studio. It is replaced when rule sets are added or removed.
+    studio: Mutex<Router>,
     pub logins: Logins,
     /// Whether the service has TLS. If so, the cookie is marked `Secure`, so that browsers send it
     /// only over TLS.
@@ -104,11 +105,22 @@ impl Door {
     /// # Errors
     /// If the system has no random numbers or no folder for temporary files.
     pub fn open(service: &Service, has_tls: bool) -> Result<Door, StartError> {
-        let sets = service.sets().iter();
-        let rules = sets.map(|set| Arc::new(RulesInForce(set.clone())) as Arc<dyn LiveRuleSet>);
-        let studio = router_of_service(rules.collect(), service.limits().body);
-        let studio = studio.map_err(|error| StartError::Options(error.to_message()))?;
+        let studio = Mutex::new(studio_of(service)?);
         Ok(Door { studio, logins: Logins::default(), has_tls })
+    }
+
+    pub fn studio(&self) -> Router {
+        self.studio.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Replaces the studio by one with the current rule sets of the service.
+    ///
+    /// # Errors
+    /// As [`Door::open`].
+    pub fn show_sets(&self, service: &Service) -> Result<(), StartError> {
+        let studio = studio_of(service)?;
+        *self.studio.lock().unwrap_or_else(PoisonError::into_inner) = studio;
+        Ok(())
     }
 
     /// Returns the `Set-Cookie` value for the login `id`. If `id` is empty, the value deletes the
@@ -118,4 +130,11 @@ impl Door {
         let secure = if self.has_tls { "; Secure" } else { "" };
         format!("{COOKIE}={id}; Path={PATH}; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
     }
+}
+
+fn studio_of(service: &Service) -> Result<Router, StartError> {
+    let sets = service.sets();
+    let rules = sets.iter().map(|set| Arc::new(RulesInForce(set.clone())) as Arc<dyn LiveRuleSet>);
+    let studio = router_of_service(rules.collect(), service.limits().body);
+    studio.map_err(|error| StartError::Options(error.to_message()))
 }

@@ -6,7 +6,7 @@ use super::app::{App, json_response, require_json_content_type};
 use crate::auth::{Grant, Scope};
 use crate::limits::Deadline;
 use crate::problem::Problem;
-use crate::service::{DecideRequest, Service, TestRequest, read_request};
+use crate::service::{DecideRequest, Service, TestRequest, read_fields, read_request};
 use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
 use axum::http::{HeaderMap, StatusCode};
@@ -47,8 +47,9 @@ async fn answer_http(
         return Err(Problem::invalid(format!("this service speaks the versions {}", VERSIONS.join(", "))));
     }
     Ok(match answer(&app, &admitted, &app.body(body)?).await {
-        Some(answer) => json_response(answer),
-        None => StatusCode::ACCEPTED.into_response(),
+        Answer::Result(answer) => json_response(answer),
+        Answer::NoRequest(error) => (StatusCode::BAD_REQUEST, json_response(error)).into_response(),
+        Answer::None => StatusCode::ACCEPTED.into_response(),
     })
 }
 
@@ -72,7 +73,9 @@ pub(crate) async fn serve_lines(
         let deadline = Deadline::after(app.service().limits().deadline);
         let admitted =
             Admitted { grant: Grant::without_tokens(), permit: permit.clone(), deadline, trace: None };
-        if let Some(mut answer) = answer(app, &admitted, line.as_bytes()).await {
+        if let Answer::Result(mut answer) | Answer::NoRequest(mut answer) =
+            answer(app, &admitted, line.as_bytes()).await
+        {
             answer.push(b'\n');
             output.write_all(&answer).await?;
             output.flush().await?;
@@ -126,14 +129,23 @@ fn respond(id: Option<&RawValue>, result: Result<Box<RawValue>, RpcError>) -> Ve
     serde_json::to_vec(&RpcAnswer { jsonrpc: "2.0", id, result, error }).unwrap_or_default()
 }
 
-/// Answers one request. Returns `None` for a notification and for an answer of the client, which
-/// get no answer.
-async fn answer(app: &Arc<App>, admitted: &Admitted, request: &[u8]) -> Option<Vec<u8>> {
-    let request: RpcRequest<'_> = match serde_json::from_slice(request) {
+/// The answer to what a client has sent, as JSON text.
+enum Answer {
+    /// The result of a request, or its error.
+    Result(Vec<u8>),
+    /// The error for a text that is no request.
+    NoRequest(Vec<u8>),
+    /// A notification and an answer of the client get no answer.
+    None,
+}
+
+/// Answers one request.
+async fn answer(app: &Arc<App>, admitted: &Admitted, request: &[u8]) -> Answer {
+    let request: RpcRequest<'_> = match read_fields(request) {
         Ok(request) => request,
         Err(wrong) => {
-            let code = if wrong.is_data() { INVALID_REQUEST } else { PARSE_ERROR };
-            return Some(respond(None, Err(RpcError::new(code, wrong.to_string()))));
+            let code = if wrong.is_data { INVALID_REQUEST } else { PARSE_ERROR };
+            return Answer::NoRequest(respond(None, Err(RpcError::new(code, wrong.text))));
         }
     };
     let RpcRequest { id, method, params, result, error } = request;
@@ -141,9 +153,9 @@ async fn answer(app: &Arc<App>, admitted: &Admitted, request: &[u8]) -> Option<V
         // The client sent an answer, although this service sends no requests.
         let is_answer = result.is_some() || error.is_some();
         let wrong = RpcError::new(INVALID_REQUEST, "a request is an object with a `method`");
-        return (!is_answer).then(|| respond(id, Err(wrong)));
+        return if is_answer { Answer::None } else { Answer::NoRequest(respond(id, Err(wrong))) };
     };
-    let id = id?;
+    let Some(id) = id else { return Answer::None };
     let params = params.map_or("{}", RawValue::get);
     let result = match &*method {
         "initialize" => read_params(params).and_then(|params| to_raw(&initialize(&params))),
@@ -155,11 +167,11 @@ async fn answer(app: &Arc<App>, admitted: &Admitted, request: &[u8]) -> Option<V
         },
         _ => Err(RpcError::new(UNKNOWN_METHOD, format!("there is no method `{method}`"))),
     };
-    Some(respond(Some(id), result))
+    Answer::Result(respond(Some(id), result))
 }
 
 fn read_params<'p, P: Deserialize<'p>>(params: &'p str) -> Result<P, RpcError> {
-    serde_json::from_str(params).map_err(|error| RpcError::new(INVALID_PARAMS, error.to_string()))
+    read_fields(params.as_bytes()).map_err(|wrong| RpcError::new(INVALID_PARAMS, wrong.text))
 }
 
 fn to_raw(value: &impl Serialize) -> Result<Box<RawValue>, RpcError> {

@@ -46,7 +46,7 @@ async fn data(
 ) -> Result<Response, Problem> {
     require_json_content_type(&headers)?;
     let body = app.body(body)?;
-    let Ok(Input { input }) = serde_json::from_slice(&body) else {
+    let Ok(Input { input }) = read_request(&body) else {
         // OPA's clients omit `input` if they have none. OPA then answers without a `result`, and
         // this adapter does the same.
         let object = parse_object_bytes(&body)?;

@@ -99,7 +99,7 @@ impl Change {
         let name = rules.clone();
         let change = app.blocking(&admitted, move |service| {
             let set = service.set(Some(&name))?;
-            work(set, expected_generation(set, if_match.as_ref())?)
+            work(&set, expected_generation(&set, if_match.as_ref())?)
         });
         let outcome = change.await;
         let by = &admitted.grant.name;

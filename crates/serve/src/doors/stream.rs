@@ -1,9 +1,8 @@
 //! Streams of messages: newline-delimited JSON in and out, answered in order, with bounded memory.
 
 use super::admitted::Admitted;
-use super::app::{App, json_response};
-use crate::limits::{Deadline, Limits};
-use crate::metrics::LimitName;
+use super::app::{App, in_task, json_response};
+use crate::limits::{LimitName, Limits};
 use crate::problem::Problem;
 use crate::service::{Batch, BatchSettings, Block};
 use axum::body::{Body, BodyDataStream};
@@ -18,6 +17,8 @@ use std::time::Duration;
 
 /// Maximum number of blocks (groups of lines) of one stream that are answered at the same time.
 const OPEN_BLOCKS: usize = 4;
+/// The media type of newline-delimited JSON.
+pub(super) const MEDIA_TYPE: &str = "application/x-ndjson";
 
 /// Parses the settings of a batch from the query string of a URL, such as
 /// `entry=billing&explain=true`.
@@ -62,7 +63,7 @@ pub(super) fn answer_lines(app: &Arc<App>, batch: Batch, body: Body, admitted: &
     });
     let answers = answer_blocks(app, batch, blocks, admitted);
     let mut response = Response::new(Body::from_stream(cut_off(app, answers)));
-    let media_type = HeaderValue::from_static("application/x-ndjson");
+    let media_type = HeaderValue::from_static(MEDIA_TYPE);
     response.headers_mut().insert(header::CONTENT_TYPE, media_type);
     response
 }
@@ -122,8 +123,12 @@ fn answer_blocks(
         let (app, batch, admitted) = (app.clone(), batch.clone(), admitted.clone());
         async move {
             let block = block?;
-            let deadline = Deadline::after(app.service().limits().deadline);
-            app.blocking(&admitted, move |service| batch.answer(service, &block, deadline)).await
+            in_task(async move {
+                let admitted = app.admit_part(&admitted).await?;
+                let deadline = admitted.deadline;
+                app.blocking(&admitted, move |service| batch.answer(service, &block, deadline)).await
+            })
+            .await?
         }
     });
     answers.buffered(OPEN_BLOCKS).map_ok(Bytes::from)

@@ -127,7 +127,7 @@ async fn answer(
         }
         _ => {}
     }
-    let mut studio = door.studio.clone();
+    let mut studio = door.studio();
     let response = studio.call(without_prefix(request, &path)?);
     // The work of the studio holds the permit until it ends, even if the request is cancelled.
     let response = answer_holding(Arc::new(admitted.permit), response).await;

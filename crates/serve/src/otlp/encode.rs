@@ -200,12 +200,13 @@ impl Durations {
 
     /// Returns the durations as the metric that OpenTelemetry's conventions define; `None` if there
     /// was no request.
-    pub(super) fn to_metric(&self, times: Times) -> Option<Json> {
+    pub(super) fn to_metric(&self, times: Times, scheme: &'static str) -> Option<Json> {
         let points = self.0.iter().map(|((method, route, status), histogram)| {
             let attributes = [
                 attribute("http.request.method", &(*method).into()),
                 attribute("http.route", &route.as_str().into()),
                 attribute("http.response.status_code", &i64::from(*status).into()),
+                attribute("url.scheme", &scheme.into()),
             ];
             let counts: Vec<String> = histogram.counts.iter().map(u64::to_string).collect();
             times.stamp(json!({

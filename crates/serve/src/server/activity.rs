@@ -1,7 +1,7 @@
 //! Measures how long the client of a connection has been idle, so that the server can close the
 //! connection.
 
-use crate::limits::Limits;
+use crate::limits::{LimitName, Limits};
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use std::collections::HashMap;
@@ -55,18 +55,19 @@ impl Activity {
         !self.lock().open.is_empty()
     }
 
-    /// Returns how long the client may still be idle before the connection is closed; zero if the
-    /// time is over. `None` while every open request waits for the service, not for the client.
-    pub fn time_left(&self, limits: &Limits) -> Option<Duration> {
+    /// Returns how long the client may still be idle before the connection is closed, and the limit
+    /// that says so; zero if the time is over. `None` while every open request waits for the
+    /// service, not for the client.
+    pub fn time_left(&self, limits: &Limits) -> Option<(LimitName, Duration)> {
         let state = self.lock();
-        let (since, limit) = match state.open.values().flatten().min() {
-            Some(since) => (*since, limits.write_time),
+        let (since, name, limit) = match state.open.values().flatten().min() {
+            Some(since) => (*since, LimitName::write_time, limits.write_time),
             None if !state.open.is_empty() => return None,
             // The connection has no request yet.
-            None if state.next == 0 => (state.changed, limits.head_time),
-            None => (state.changed, limits.idle_time),
+            None if state.next == 0 => (state.changed, LimitName::head_time, limits.head_time),
+            None => (state.changed, LimitName::idle_time, limits.idle_time),
         };
-        Some(limit.saturating_sub(since.elapsed()))
+        Some((name, limit.saturating_sub(since.elapsed())))
     }
 }
 
@@ -176,15 +177,16 @@ mod tests {
         let limits =
             Limits { head_time: hour(1), idle_time: hour(2), write_time: hour(3), ..Limits::default() };
         let activity = Activity::new();
-        let hours_left = || activity.time_left(&limits).map(|left| left.as_secs().div_ceil(3600));
-        assert_eq!(hours_left(), Some(1));
+        let hours_left =
+            || activity.time_left(&limits).map(|(name, left)| (name, left.as_secs().div_ceil(3600)));
+        assert_eq!(hours_left(), Some((LimitName::head_time, 1)));
         let (first, second) = (activity.begin(), activity.begin());
         assert_eq!(hours_left(), None);
         let body = first.watch(axum::body::Body::empty());
-        assert_eq!(hours_left(), Some(3), "the other request does not hide it");
+        assert_eq!(hours_left(), Some((LimitName::write_time, 3)), "the other request does not hide it");
         drop(body);
         assert_eq!(hours_left(), None);
         drop(second);
-        assert_eq!(hours_left(), Some(2));
+        assert_eq!(hours_left(), Some((LimitName::idle_time, 2)));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::activity::Activity;
 use crate::doors::app::App;
-use crate::metrics::LimitName;
+use crate::limits::{LimitName, MAX_HEAD_BYTES, MAX_STREAMS};
 use axum::Router;
 use hyper::body::Incoming;
 use hyper::service::{Service, service_fn};
@@ -10,17 +10,13 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
 use std::convert::Infallible;
+use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio_rustls::Accept;
-
-/// Maximum number of requests that may be open at the same time on one HTTP/2 connection.
-const MAX_STREAMS: u32 = 128;
-/// Maximum number of bytes of the request line and headers of a request.
-const MAX_HEAD_BYTES: usize = 32 << 10;
 
 /// An accepted connection, and the state that its requests share.
 pub(super) struct Connection {
@@ -52,20 +48,26 @@ impl Connection {
                 true => limits.head_time,
                 // While the service works on a request, the client cannot be idle. So its idle time
                 // is checked again later.
-                false => activity.time_left(&limits).unwrap_or(limits.write_time),
+                false => activity.time_left(&limits).map_or(limits.write_time, |(_, left)| left),
             };
             tokio::select! {
                 // An error ends only this connection: its client has disconnected, or did not send
                 // HTTP.
-                _ = &mut connection => return,
+                ended = &mut connection => {
+                    if let Some(limit) = ended.err().and_then(|error| met_limit(&*error)) {
+                        self.app.service().metrics().count_limit(limit);
+                    }
+                    return;
+                }
                 Ok(()) = self.stopping.changed() => connection.as_mut().graceful_shutdown(),
                 () = tokio::time::sleep(pause) => {
-                    let is_late = activity.time_left(&limits).is_some_and(|left| left.is_zero());
                     if is_closing {
                         return;
                     }
-                    if is_late {
-                        self.app.service().metrics().count_limit(LimitName::idle);
+                    if let Some((limit, left)) = activity.time_left(&limits)
+                        && left.is_zero()
+                    {
+                        self.app.service().metrics().count_limit(limit);
                         if activity.has_open() {
                             return;
                         }
@@ -83,9 +85,22 @@ impl Connection {
     /// TLS.
     pub async fn serve_tls(self, handshake: Accept<TcpStream>) {
         let limit = self.app.service().limits().head_time;
-        if let Ok(Ok(stream)) = tokio::time::timeout(limit, handshake).await {
-            self.serve(stream).await;
+        match tokio::time::timeout(limit, handshake).await {
+            Ok(Ok(stream)) => self.serve(stream).await,
+            // The client does not speak TLS, or does not trust the certificate.
+            Ok(Err(_)) => {}
+            Err(_) => self.app.service().metrics().count_limit(LimitName::head_time),
         }
+    }
+}
+
+/// Returns the limit for which the HTTP library has ended a connection. `None` for other errors.
+fn met_limit(error: &(dyn Error + Send + Sync + 'static)) -> Option<LimitName> {
+    let error = error.downcast_ref::<hyper::Error>()?;
+    match () {
+        () if error.is_parse_too_large() => Some(LimitName::head),
+        () if error.is_timeout() => Some(LimitName::head_time),
+        () => None,
     }
 }
 

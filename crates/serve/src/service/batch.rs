@@ -29,6 +29,19 @@ pub(crate) struct BatchSettings {
     pub analysis: bool,
 }
 
+impl BatchSettings {
+    /// Returns these settings, with those that are missing taken from `other`.
+    pub fn or(self, other: BatchSettings) -> BatchSettings {
+        BatchSettings {
+            rules: self.rules.or(other.rules),
+            entry: self.entry.or(other.entry),
+            explain: self.explain || other.explain,
+            matched: self.matched || other.matched,
+            analysis: self.analysis || other.analysis,
+        }
+    }
+}
+
 /// A batch as one JSON object: the settings, and an array of the messages.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -111,7 +124,7 @@ impl Batch {
         version.live().rules().entry(version.entry_name(settings.entry.as_deref())?)?;
         let BatchSettings { matched, explain: explanation, analysis, entry, .. } = settings;
         let options = AnswerOptions { matched, explanation, analysis, ..AnswerOptions::default() };
-        Ok(Batch { set: set.clone(), entry, options, layout, trace })
+        Ok(Batch { set, entry, options, layout, trace })
     }
 
     /// Returns the maximum number of messages of a block. Blocks with explanations are smaller,

@@ -216,7 +216,7 @@ impl Service {
         }
         let DecideRequest { matched, explain: explanation, analysis, .. } = *request;
         let decider = Decider {
-            set,
+            set: &set,
             version: &version,
             entry: version.entry_name(request.entry.as_deref())?,
             options: AnswerOptions { matched, explanation, analysis, ..AnswerOptions::default() },
@@ -231,7 +231,7 @@ impl Service {
         let mut body = Vec::with_capacity(256);
         let answered = decider.answer(text, None, room, &mut body)?;
         let Answered { decision, route, receipt, .. } = answered;
-        Ok(Decided { decision, route, body, set: set.clone(), receipt })
+        Ok(Decided { decision, route, body, set, receipt })
     }
 }
 
@@ -252,7 +252,7 @@ impl Decider<'_> {
             true => (self.write_answer(text, line, is_sample, out), start.elapsed()),
             false => {
                 let decision = self.version.live().decide_line_in(self.entry, text)?;
-                let decision = decision.inspect_err(|_| self.set.metrics().count_invalid())?;
+                let decision = decision.inspect_err(|error| self.set.metrics().count_invalid(error))?;
                 let elapsed = start.elapsed();
                 self.set.compare_with_shadow(self.entry, text, &decision);
                 let needs_rules = self.wants_parts()
@@ -265,8 +265,8 @@ impl Decider<'_> {
             }
         };
         let (answered, past) = answered.inspect_err(|error| {
-            if let Unanswered::Invalid(_) = error {
-                self.set.metrics().count_invalid();
+            if let Unanswered::Invalid(error) = error {
+                self.set.metrics().count_invalid(error);
             }
         })?;
         let Answered { decision, route, .. } = &answered;

@@ -6,9 +6,10 @@ use super::request::{check_generation, read_language};
 use crate::limits::Deadline;
 use crate::problem::Problem;
 use crate::receipt::Receipt;
+use crate::rules::RuleSet;
 use rulec::history::RecordError;
 use rulec::payload::{Judge, JudgeError};
-use rulec::run_tests;
+use rulec::{Rules, run_tests};
 use rulec_base::json::{parse_bytes, parse_object_bytes};
 use rulec_report::answer::JudgementAnswer;
 use rulec_runtime::workflow::processors::{Loop, Vote, echo};
@@ -125,6 +126,12 @@ fn read_object(text: Option<&RawValue>) -> Result<Map<String, Json>, Problem> {
     text.map_or_else(|| Ok(Map::new()), |text| Ok(parse_object_bytes(text.get().as_bytes())?))
 }
 
+/// Parses the message of a request.
+pub(super) fn parse_message(set: &RuleSet, rules: &Rules, text: &RawValue) -> Result<Json, Problem> {
+    let message = rules.parse_message(text.get().as_bytes());
+    Ok(Json::Object(message.inspect_err(|error| set.metrics().count_depth(error))?))
+}
+
 fn judge_problem(error: JudgeError) -> Problem {
     let text = error.to_message().to_string();
     match error {
@@ -155,12 +162,12 @@ impl Service {
             judge = judge.strict();
         }
         let payload = parse_object_bytes(request.payload.get().as_bytes());
+        let payload = payload.inspect_err(|error| set.metrics().count_depth(error));
         let payload = payload.map_err(|error| judge.masked_error(error))?;
         let mut gap = None;
         if let Some(message) = request.message {
-            let message = rules.parse_message(message.get().as_bytes())?;
-            judge = judge.message(&message).map_err(judge_problem)?;
-            let message = Json::Object(message);
+            let message = parse_message(&set, rules, message)?;
+            judge = judge.message(message.as_object().unwrap_or(&Map::new())).map_err(judge_problem)?;
             // Recording and reading in one step, no other judgement reads the same messages.
             let past = match request.record {
                 true => rules.observe_and_keep(set.store(), &message)?,
@@ -245,9 +252,10 @@ impl Service {
     /// # Errors
     /// If the message is not a JSON object, or the intent classifier cannot be trained.
     pub(crate) fn analyze(&self, request: &AnalyzeRequest<'_>) -> Result<Vec<u8>, Problem> {
-        let version = self.set(request.rules.as_deref())?.active();
+        let set = self.set(request.rules.as_deref())?;
+        let version = set.active();
         let rules = version.rules()?;
-        let message = Json::Object(rules.parse_message(request.message.get().as_bytes())?);
+        let message = parse_message(&set, rules, request.message)?;
         let analysis = rules
             .analyze_message(&message)
             .map_err(|error| Problem::not_answerable(error.to_message().as_str()))?;
@@ -263,7 +271,7 @@ impl Service {
         let set = self.set(request.rules.as_deref())?;
         let version = set.active();
         let rules = version.rules()?;
-        let message = Json::Object(rules.parse_message(request.message.get().as_bytes())?);
+        let message = parse_message(&set, rules, request.message)?;
         rules.observe(set.store(), &message)?;
         let receipt =
             self.log().map_or(Receipt::NONE, |log| log.record_observed(set.name(), rules, &message));

@@ -33,7 +33,7 @@ impl Service {
         let tag = version.tag()?;
         match tag.as_bytes() == known {
             true => Ok((tag, None)),
-            false => Ok((tag, Some(to_bytes(&full(set, &version, texts)?)?))),
+            false => Ok((tag, Some(to_bytes(&full(&set, &version, texts)?)?))),
         }
     }
 }

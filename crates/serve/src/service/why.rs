@@ -2,7 +2,7 @@
 //! logged, and the message is not recorded.
 
 use super::Service;
-use super::other::to_bytes;
+use super::other::{parse_message, to_bytes};
 use super::request::{check_generation, read_language};
 use crate::problem::Problem;
 use crate::rules::Version;
@@ -66,7 +66,7 @@ impl Service {
         let generation = check_generation(&version, request.generation)?;
         let rules = version.rules()?;
         let entry = rules.entry(version.entry_name(request.entry.as_deref())?)?;
-        let message = Json::Object(rules.parse_message(request.message.get().as_bytes())?);
+        let message = parse_message(&set, rules, request.message)?;
         let past = rules.past(set.store(), &message);
         let past = past.map_err(|error| Problem::broken(error.to_string()))?;
         let entry = if version.has_history() { entry.with_history(&past) } else { entry };

@@ -244,4 +244,7 @@ async fn reloads_read_the_tokens_again_and_are_audited() {
     for part in ["\"by\":\"ops\"", "\"by\":\"SIGHUP\"", "\"in_force\":{"] {
         assert!(log.contains(part), "{part}: {log}");
     }
+    let lines = log.lines().map(|line| serde_json::from_str::<Json>(line).expect("JSON"));
+    let mut about_rules = lines.filter(|line| line["change"].is_object() || line["in_force"].is_object());
+    assert!(about_rules.all(|line| line["time"].as_str().is_some_and(|time| time.ends_with('Z'))), "{log}");
 }

@@ -146,3 +146,101 @@ async fn every_answer_is_documented_and_none_is_an_error_of_the_service() {
         }
     }
 }
+
+fn validator(document: &Json, path: &str, method: &str) -> jsonschema::Validator {
+    let body = &document["paths"][path][method]["requestBody"]["content"]["application/json"];
+    let mut schema = body["schema"].clone();
+    schema["components"] = document["components"].clone();
+    jsonschema::validator_for(&schema).expect("a schema")
+}
+
+/// The document and the service agree on which requests are valid.
+#[tokio::test]
+async fn valid_requests_are_accepted_and_invalid_ones_refused() {
+    let document = document();
+    let service = start_with(RULES, with_tokens).await;
+    let (user, read) = (json!({ "type": "user", "id": "a" }), json!({ "name": "read" }));
+    let question = json!({ "subject": user, "action": read, "resource": user });
+    let with = |key: &str, value: Json| {
+        let mut changed = question.clone();
+        changed[key] = value;
+        changed
+    };
+    let listed = json!({ "type": "user", "id": "a", "properties": ["x"] });
+    let edits = "/v1/rules/{rules}/edits";
+    let cases = [
+        ("/v1/decide", json!({ "message": {}, "rules": null, "entry": null, "why_not": null }), true),
+        ("/v1/decide", json!({ "message": {}, "explain": null }), false),
+        ("/v1/decide", json!([null, null, {}]), false),
+        ("/v1/flows", json!({ "message": {}, "entry": "people" }), false),
+        ("/v1/batch", json!({ "messages": [1, {}], "rules": null }), true),
+        ("/v1/judge/{kind}", json!({ "payload": { "item": "x" }, "context": null, "message": null }), true),
+        ("/v1/judge/{kind}", json!({ "payload": { "item": "x" }, "record": true }), false),
+        ("/v1/workflows/{name}", json!({ "input": null, "step_limit": null }), true),
+        ("/v1/workflows/{name}", json!({ "step_limit": -1 }), false),
+        ("/v1/test", json!({ "language": null, "generation": null }), true),
+        ("/v1/test", json!({ "language": "xx" }), false),
+        (edits, json!({ "edits": [] }), true),
+        (edits, json!({ "edits": [{}] }), false),
+        (edits, json!({ "edits": [["route a -> b"]] }), false),
+        (edits, json!({ "edits": [{ "insert": "route a when n == 1 -> chat", "table": 5 }] }), false),
+        (edits, json!({ "edits": [{ "insert": "route a when n == 1 -> chat", "remove": "a" }] }), false),
+        (edits, json!({ "edits": [{ "insert": "route a when n == 1 -> chat", "more": 1 }] }), false),
+        (edits, json!({ "edits": [{ "insert": "route a when n == 1 -> chat", "table": null }] }), true),
+        ("/v1/rules/{rules}/shadow", json!({ "text": null, "edits": [{ "remove": "human" }] }), true),
+        ("/v1/rules/{rules}/shadow", json!({ "edits": [{}] }), false),
+        ("/v1/rules/{rules}/rollback", json!({ "generation": null }), false),
+        ("/v1/data", json!({ "input": {} }), true),
+        ("/v1/data", json!({}), true),
+        ("/v1/data", json!([{}]), false),
+        ("/v1/data", json!({ "input": null }), false),
+        ("/access/v1/evaluation", question.clone(), true),
+        ("/access/v1/evaluation", json!({}), false),
+        ("/access/v1/evaluation", with("subject", listed), false),
+        ("/access/v1/evaluation", with("context", json!([])), false),
+        ("/access/v1/evaluation", with("context", json!({})), true),
+        ("/access/v1/evaluations", question.clone(), true),
+        ("/access/v1/evaluations", json!({}), false),
+        ("/access/v1/evaluations", json!({ "evaluations": [] }), false),
+        ("/access/v1/evaluations", json!({ "evaluations": [{}] }), true),
+        ("/access/v1/evaluations", json!({ "evaluations": [[]] }), false),
+        ("/access/v1/evaluations", json!({ "evaluations": [question], "options": ["execute_all"] }), false),
+        ("/access/v1/evaluations", with("options", json!({ "evaluations_semantic": "execute_all" })), true),
+        ("/access/v1/evaluations", with("options", json!({ "evaluations_semantic": "none" })), false),
+        ("/mcp", json!({ "method": "ping", "id": 1 }), true),
+        ("/mcp", json!({ "result": {}, "id": 1 }), true),
+        ("/mcp", json!({}), false),
+        ("/mcp", json!({ "method": null, "id": 1 }), false),
+        ("/mcp", json!([]), false),
+    ];
+    for (path, sent, is_valid) in cases {
+        let method = if path.ends_with("/shadow") { "put" } else { "post" };
+        assert_eq!(
+            validator(&document, path, method).is_valid(&sent),
+            is_valid,
+            "the document: {path} {sent}"
+        );
+        let address =
+            path.replace("{kind}", "order").replace("{name}", "twice").replace("{rules}", "support");
+        let verb = method.to_uppercase().parse().expect("a method");
+        let request = service.client.request(verb, format!("{}{address}", service.url)).bearer_auth("secret");
+        let request = request.header("content-type", "application/json").body(sent.to_string());
+        let response = service.send(request).await;
+        let is_accepted = (200..300).contains(&response.status);
+        assert_eq!(is_accepted, is_valid, "{path} {sent}: {} {}", response.status, response.text());
+    }
+}
+
+/// The settings in the address hold for an array as for lines.
+#[tokio::test]
+async fn the_address_of_an_array_has_settings() {
+    let service = start_with(RULES, with_tokens).await;
+    let ask = |query: &'static str| {
+        let request =
+            service.post_request(&format!("/v1/batch?{query}"), r#"{"messages": [{"text": "refund"}]}"#);
+        service.send(request.bearer_auth("secret"))
+    };
+    assert_eq!(ask("explain=x").await.status, 400);
+    assert!(ask("explain=true").await.json()[0]["explanation"].is_object());
+    assert_eq!(ask("entry=people").await.json()[0]["entry"], "people");
+}

@@ -26,7 +26,9 @@ async fn opa_s_data_api_is_answered() {
     let result = service.post("/v1/data", r#"{"input": {"action": {"name": "read"}}}"#).await.text();
     assert_eq!(result, format!("{{\"result\":{plain}}}"));
     assert_eq!(service.post("/v1/data", "{}").await.text(), "{}");
-    assert_eq!(service.post("/v1/data", "{").await.status, 400);
+    for wrong in ["{", r#"[{"action": {"name": "read"}}]"#, "[]", "null"] {
+        assert_eq!(service.post("/v1/data", wrong).await.status, 400, "{wrong}");
+    }
     // OPA answers a path that names nothing with an empty object.
     let undefined = service.post("/v1/data/nothing", &body).await;
     assert_eq!((undefined.status, undefined.text().as_str()), (200, "{}"));
@@ -240,6 +242,17 @@ async fn an_agent_calls_tools() {
     assert_eq!(call(&service, 8, "tools/call", json!({"name": "none"})).await["error"]["code"], -32602);
     assert_eq!(call(&service, 9, "none", json!({})).await["error"]["code"], -32601);
     assert_eq!(service.post("/mcp", "{").await.json()["error"]["code"], -32700);
+    for (wrong, code) in [
+        (r#"[null, "ping"]"#, -32600),
+        ("5", -32600),
+        (r#"{"id": 1, "method": "tools/call", "params": 5}"#, -32602),
+        (r#"{"id": 1, "method": "tools/call", "params": ["test"]}"#, -32602),
+    ] {
+        let error = service.post("/mcp", wrong).await.json()["error"].clone();
+        let message = error["message"].as_str().expect("a text");
+        assert!(error["code"] == code && message.contains("object"), "{wrong}: {error}");
+        assert!(!message.contains("struct") && !message.contains("Rpc"), "{message}");
+    }
     let request = service.post_request("/mcp", r#"{"jsonrpc": "2.0", "id": 1, "method": "ping"}"#);
     assert_eq!(service.send(request.header("mcp-protocol-version", "1999-01-01")).await.status, 400);
 }

@@ -166,16 +166,20 @@ async fn tokens_and_limits_hold() {
     let code = client.decide(with_token("wrong", message("{}"))).await.map(drop);
     assert_eq!(code.map_err(|status| status.code()), Err(Code::Unauthenticated));
     client.decide(with_token("secret", message("{}"))).await.expect("a decision");
-    // An open stream has the only permit.
-    let (send, receive) = mpsc::channel(1);
-    let requests = tokio_stream::wrappers::ReceiverStream::new(receive);
-    let mut requests = Request::new(requests);
-    requests.metadata_mut().insert("authorization", "Bearer secret".parse().expect("ASCII"));
+    // An open stream takes the only slot for streams, and no permit while it waits for its client.
+    let open = || {
+        let (send, receive) = mpsc::channel(1);
+        let mut requests = Request::new(tokio_stream::wrappers::ReceiverStream::new(receive));
+        requests.metadata_mut().insert("authorization", "Bearer secret".parse().expect("ASCII"));
+        (send, requests)
+    };
+    let (send, requests) = open();
     let stream = client.decide_stream(requests).await.expect("a stream");
-    let shed = client.decide(with_token("secret", message("{}"))).await.expect_err("one too many");
+    client.decide(with_token("secret", message("{}"))).await.expect("a decision");
+    let shed = client.decide_stream(open().1).await.expect_err("one too many");
     assert_eq!(shed.code(), Code::Unavailable);
     drop((send, stream));
-    while client.decide(with_token("secret", message("{}"))).await.is_err() {
+    while client.decide_stream(open().1).await.is_err() {
         tokio::task::yield_now().await;
     }
 }
@@ -394,6 +398,26 @@ async fn the_services_describe_themselves() {
         let Some(MessageResponse::FileDescriptorResponse(files)) = answer else { panic!("{answer:?}") };
         assert!(!files.file_descriptor_proto.is_empty());
     }
+}
+
+/// Many clients of reflection know the older version only.
+#[tokio::test]
+async fn the_older_reflection_lists_the_services() {
+    use tonic_reflection::pb::v1alpha;
+    let service = start(RULES).await;
+    let (transport, address) = transport(&service);
+    let mut client =
+        v1alpha::server_reflection_client::ServerReflectionClient::with_origin(transport, address);
+    let request = v1alpha::ServerReflectionRequest {
+        message_request: Some(
+            v1alpha::server_reflection_request::MessageRequest::ListServices(String::new()),
+        ),
+        ..Default::default()
+    };
+    let answers = client.server_reflection_info(tokio_stream::iter([request])).await;
+    let answer = answers.expect("a stream").into_inner().message().await.expect("an answer");
+    let text = format!("{answer:?}");
+    assert!(text.contains("rulec.v1.Rules"), "{text}");
 }
 
 /// A stream of reflection has a permit, so it must end.

@@ -6,6 +6,8 @@ mod contract;
 mod decide;
 mod differential;
 mod doors;
+mod floods;
+mod folders;
 #[cfg(feature = "grpc")]
 mod grpc;
 #[cfg(feature = "grpc")]
@@ -103,6 +105,7 @@ fn write_rules(folder: &Path, text: &str) -> PathBuf {
 fn options(path: PathBuf, events: EventSink) -> Options {
     Options {
         rules: vec![RuleSource::file("support", path)],
+        folders: None,
         trusted: Vec::new(),
         address: Address::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))),
         limits: Limits::default(),

@@ -85,6 +85,7 @@ fn attributes(span: &Json) -> Json {
 async fn a_request_is_a_span_of_the_caller_s_trace() {
     let collector = Collector::default();
     let service = start(collector.start(json!({})).await, Duration::from_secs(3600)).await;
+    let service_port = service.url.rsplit(':').next().expect("a port").to_owned();
     let body = r#"{"message": {"text": "a refund"}}"#;
     let request = service.post_request("/v1/decide", body).header("user-agent", "shop/1");
     let answer = service.send(request.header("traceparent", format!("00-{TRACE}-{PARENT}-01"))).await;
@@ -105,7 +106,9 @@ async fn a_request_is_a_span_of_the_caller_s_trace() {
     let expected = json!({
         "http.request.method": "POST", "http.route": "/v1/decide", "network.protocol.version": "1.1",
         "user_agent.original": "shop/1", "http.response.status_code": "200", "rulec.rules": "support",
-        "rulec.entry": "routes", "rulec.generation": generation, "rulec.route": "refund"
+        "rulec.entry": "routes", "rulec.generation": generation, "rulec.route": "refund",
+        "url.scheme": "http", "server.address": "127.0.0.1",
+        "server.port": service_port
     });
     assert_eq!(attributes(span), expected);
     let time = |name: &str| span[name].as_str().and_then(|time| time.parse::<u64>().ok()).expect("a time");
@@ -135,6 +138,11 @@ async fn metrics_are_those_of_prometheus_and_the_durations_of_requests() {
     while !find("rulec.decisions").is_some_and(|metric| decided(&metric)) {
         tokio::task::yield_now().await;
     }
+    // A request is measured a moment after its decision.
+    let measured = |metric: &Json| metric["histogram"]["dataPoints"][0]["count"] == "3";
+    while !find("http.server.request.duration").is_some_and(|metric| measured(&metric)) {
+        tokio::task::yield_now().await;
+    }
     let decisions = find("rulec.decisions").expect("it is there");
     let point = &decisions["sum"]["dataPoints"][0];
     let expected = json!({ "rulec.rules": "support", "rulec.entry": "routes", "rulec.route": "refund" });
@@ -142,7 +150,8 @@ async fn metrics_are_those_of_prometheus_and_the_durations_of_requests() {
     let requests = find("http.server.request.duration").expect("it is there");
     let point = &requests["histogram"]["dataPoints"][0];
     let expected = json!({
-        "http.request.method": "POST", "http.route": "/v1/decide", "http.response.status_code": "200"
+        "http.request.method": "POST", "http.route": "/v1/decide", "http.response.status_code": "200",
+        "url.scheme": "http"
     });
     assert_eq!((attributes(point), &point["count"]), (expected, &json!("3")));
     assert_eq!(point["bucketCounts"].as_array().map(Vec::len), Some(15));

@@ -98,31 +98,110 @@ async fn a_large_body_and_a_long_line_are_refused() {
     assert!(lines[0].contains("E0607") && lines[1].contains("\"chosen\":\"refund\""), "{lines:?}");
     let metrics = service.get("/metrics").await.text();
     assert!(metrics.contains("rulec_limits_hit_total{limit=\"body\"} 1"), "{metrics}");
-    assert!(metrics.contains("rulec_limit{limit=\"body\"} 1000"), "{metrics}");
+    assert!(metrics.contains("rulec_limit{limit=\"body\",unit=\"bytes\"} 1000"), "{metrics}");
 }
 
 #[tokio::test]
 async fn requests_over_the_limit_are_shed_at_once() {
-    let service = start_with(RULES, |options, _| options.limits.concurrency = 1).await;
-    // A stream of lines keeps its permit until the stream ends.
-    let mut stream = connect(&service).await;
+    let service = start_with(RULES, |options, _| options.limits.concurrency = 0).await;
+    let shed = service.post("/v1/decide", r#"{"message": {}}"#).await;
+    assert_eq!((shed.status, shed.header("retry-after")), (503, "1"));
+    assert_eq!(service.get("/healthz").await.status, 200);
+}
+
+/// Opens a stream of lines, and waits until its first line is answered.
+async fn open_stream(service: &Running) -> TcpStream {
+    let mut stream = connect(service).await;
     let head = "POST /v1/batch HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-ndjson\r\ntransfer-encoding: chunked\r\n\r\n";
     let line = "{\"text\":\"refund\"}\n";
     stream.write_all(format!("{head}{:x}\r\n{line}\r\n", line.len()).as_bytes()).await.expect("it is read");
     let mut answer = vec![0; 1024];
-    // The first answer shows that the stream is open.
     let mut seen = String::new();
     while !seen.contains("\"chosen\":\"refund\"") {
         let count = stream.read(&mut answer).await.expect("an answer");
+        assert!(count > 0, "{seen}");
         seen.push_str(&String::from_utf8_lossy(&answer[..count]));
     }
-    let shed = service.post("/v1/decide", r#"{"message": {}}"#).await;
-    assert_eq!((shed.status, shed.header("retry-after")), (503, "1"));
-    assert_eq!(service.get("/healthz").await.status, 200);
+    stream
+}
+
+#[tokio::test]
+async fn streams_that_wait_for_their_clients_take_no_permit() {
+    let service = start_with(RULES, |options, _| options.limits.concurrency = 1).await;
+    let mut stream = open_stream(&service).await;
+    let body = r#"{"message": {"text": "refund"}}"#;
+    assert_eq!(service.post("/v1/decide", body).await.json()["chosen"], "refund");
+    // Further streams are shed until the first one ends.
+    let array = r#"{"messages": [{}]}"#;
+    assert_eq!(service.post("/v1/batch", array).await.status, 503);
     stream.write_all(b"0\r\n\r\n").await.expect("it is read");
-    while service.post("/v1/decide", r#"{"message": {}}"#).await.status == 503 {
+    while service.post("/v1/batch", array).await.status == 503 {
         tokio::task::yield_now().await;
     }
+}
+
+/// Sends the head of a request, and waits until the service asks for the body.
+async fn open_body(service: &Running, path: &str, length: usize) -> TcpStream {
+    let mut stream = connect(service).await;
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.expect("it is read");
+    let mut seen = [0; 25];
+    stream.read_exact(&mut seen).await.expect("an answer");
+    assert!(seen.starts_with(b"HTTP/1.1 100 Continue"));
+    stream
+}
+
+#[tokio::test]
+async fn slow_bodies_take_no_permit() {
+    let service = start_with(RULES, |options, _| options.limits.concurrency = 2).await;
+    let mut slow = Vec::new();
+    let grpc = cfg!(feature = "grpc").then_some("/rulec.v1.Rules/Decide");
+    let paths = ["/v1/decide", "/v1/batch", "/v1/judge/order", "/v1/data/routes", "/mcp"];
+    for path in paths.into_iter().chain(grpc) {
+        for _ in 0..3 {
+            let mut stream = open_body(&service, path, 99).await;
+            stream.write_all(b"{").await.expect("it is read");
+            slow.push(stream);
+        }
+    }
+    for _ in 0..10 {
+        let answer = service.post("/v1/decide", r#"{"message": {"text": "refund"}}"#).await;
+        assert_eq!((answer.status, answer.json()["chosen"].as_str()), (200, Some("refund")));
+    }
+    drop(slow);
+}
+
+#[tokio::test]
+async fn the_oldest_slow_body_is_given_up_if_they_take_too_much_memory() {
+    let service = start_with(RULES, |options, _| {
+        options.limits.concurrency = 1;
+        options.limits.body = 16 << 10;
+    })
+    .await;
+    // Two bodies fit as long as they are empty, because each counts for 16 KiB.
+    let mut oldest = open_body(&service, "/v1/decide", 9000).await;
+    let mut newer = open_body(&service, "/v1/decide", 31).await;
+    oldest.write_all(&[b' '; 8000]).await.expect("it is read");
+    assert!(read_to_end(&mut oldest).await.contains(" 503 "));
+    newer.write_all(br#"{"message": {"text": "refund"}}"#).await.expect("it is read");
+    let mut start = [0; 15];
+    newer.read_exact(&mut start).await.expect("an answer");
+    assert_eq!(&start, b"HTTP/1.1 200 OK");
+    let metrics = service.get("/metrics").await.text();
+    assert!(metrics.contains("rulec_limits_hit_total{limit=\"bodies\"} 1"), "{metrics}");
+}
+
+#[tokio::test]
+async fn a_body_that_says_it_is_too_large_is_refused_at_once() {
+    let service = start(RULES).await;
+    let mut stream = connect(&service).await;
+    let head = "POST /v1/decide HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 99999999999\r\n\r\n{";
+    stream.write_all(head.as_bytes()).await.expect("it is read");
+    let mut start = [0; 13];
+    stream.read_exact(&mut start).await.expect("an answer");
+    assert_eq!(&start, b"HTTP/1.1 413 ");
 }
 
 #[tokio::test]
@@ -152,6 +231,14 @@ async fn slow_and_broken_clients_are_disconnected() {
     assert!(!read_to_end(&mut huge_head).await.contains(" 200 "));
     assert!(read_to_end(&mut half_closed).await.contains(" 200 "));
     assert!(read_to_end(&mut bad_chunks).await.contains(" 400 "));
+    let deep = format!(r#"{{"message": {{"text": {}{}}}}}"#, "[".repeat(200), "]".repeat(200));
+    assert!(service.post("/v1/decide", &deep).await.text().contains("E0603"));
+    for limit in ["head", "head_time", "deadline", "depth"] {
+        let counted = format!("rulec_limits_hit_total{{limit=\"{limit}\"}}");
+        while !service.get("/metrics").await.text().contains(&counted) {
+            tokio::task::yield_now().await;
+        }
+    }
     assert_eq!(
         service.post("/v1/decide", r#"{"message": {"text": "refund"}}"#).await.json()["chosen"],
         "refund"

@@ -119,7 +119,7 @@ async fn http_2_connections_without_requests_are_closed() {
     let client = reqwest::Client::builder().no_proxy().http2_prior_knowledge().build().expect("a client");
     let health = client.get(format!("{}/healthz", service.url)).send().await.expect("an answer");
     assert_eq!(health.status(), 200);
-    service.wait_for_metric("rulec_limits_hit_total{limit=\"idle\"}", 1.0).await;
+    service.wait_for_metric("rulec_limits_hit_total{limit=\"idle_time\"}", 1.0).await;
     let again = client.get(format!("{}/healthz", service.url)).send().await.expect("a new connection");
     assert_eq!(again.status(), 200);
 }
@@ -137,8 +137,8 @@ async fn clients_that_take_no_answer_are_disconnected() {
     slow.write_all(head.as_bytes()).await.expect("it is read");
     let lines = "{\"text\":\"refund\"}\n".repeat(1000);
     while slow.write_all(lines.as_bytes()).await.is_ok() {}
-    // The closed connection has released its permit.
-    while service.post("/v1/decide", r#"{"message": {}}"#).await.status != 200 {
+    // The closed connection has released its slot.
+    while service.post("/v1/batch", r#"{"messages": [{}]}"#).await.status != 200 {
         tokio::task::yield_now().await;
     }
 }

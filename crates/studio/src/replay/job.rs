@@ -150,6 +150,7 @@ impl<'r> ReplayJob<'r> {
             }
         };
         let line = match self.replay.source.is_log && !log::is_observed(&object) {
+            true if log::is_service_line(&object) => ParsedLine::ServiceLine,
             true => log::parse_decision(object)
                 .map_or(ParsedLine::Message(Json::Null), ParsedLine::LoggedDecision),
             false => log::parse_line(object),
@@ -166,8 +167,8 @@ impl<'r> ReplayJob<'r> {
                 self.decide_message(place, &message, time);
             }
             ParsedLine::LoggedDecision(logged) => self.decide_logged(place, &logged),
-            // Without a history, the message has no effect.
-            ParsedLine::Observed(_) => {}
+            // An observed message has no effect without a history.
+            ParsedLine::Observed(_) | ParsedLine::ServiceLine => {}
         }
     }
 
@@ -177,6 +178,7 @@ impl<'r> ReplayJob<'r> {
         let message = match line {
             ParsedLine::Message(message) | ParsedLine::Observed(message) => Some(message),
             ParsedLine::LoggedDecision(logged) => logged.message.as_ref(),
+            ParsedLine::ServiceLine => None,
         };
         let deciders = || std::iter::once(&self.decider).chain(&self.older_decider);
         if !deciders().any(ReplayDecider::has_history) {

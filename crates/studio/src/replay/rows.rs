@@ -185,6 +185,7 @@ impl Replay {
             (false, ParsedLine::Message(message) | ParsedLine::Observed(message)) => {
                 (Json::Null, Some(message))
             }
+            (false, ParsedLine::ServiceLine) => (line_json, None),
         })
     }
 

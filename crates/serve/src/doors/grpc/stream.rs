@@ -5,9 +5,8 @@ use super::pb::rulec::v1 as pb;
 use super::status::code_of;
 use super::too_large;
 use crate::doors::admitted::Admitted;
-use crate::doors::app::App;
-use crate::limits::Deadline;
-use crate::metrics::LimitName;
+use crate::doors::app::{App, in_task};
+use crate::limits::LimitName;
 use crate::problem::Problem;
 use axum::http::StatusCode;
 use futures_util::stream::BoxStream;
@@ -74,7 +73,7 @@ pub(super) fn answer(
         let (app, admitted) = (app.clone(), admitted.clone());
         async move {
             let (request, _turn) = next?;
-            Ok(answer_one(&app, admitted, &request).await)
+            Ok(in_task(async move { answer_one(&app, admitted, &request).await }).await?)
         }
     });
     answers.buffered(OPEN_MESSAGES).boxed()
@@ -87,8 +86,11 @@ async fn answer_one(
     admitted: Admitted,
     request: &pb::DecideRequest,
 ) -> pb::DecideStreamResponse {
-    let deadline = Deadline::after(app.service().limits().deadline);
-    let admitted = Admitted { deadline, ..admitted };
+    let admitted = match app.admit_part(&admitted).await {
+        Ok(admitted) => admitted,
+        Err(problem) => return pb::DecideStreamResponse { result: Some(to_answer(app, &problem)) },
+    };
+    let deadline = admitted.deadline;
     let decided = AssertUnwindSafe(decide(app, &admitted, request)).catch_unwind();
     let result = match tokio::time::timeout_at(deadline.end().into(), decided).await {
         Ok(Ok(Ok(response))) => Answer::Response(response),

@@ -1,0 +1,175 @@
+//! Reads the body of a request before the request takes its permit. So a client that sends its
+//! body slowly takes no permit from other clients.
+//!
+//! The bodies that are being read share a budget of bytes. If they exceed it, the service gives up
+//! the body that it has been reading for the longest time.
+
+use crate::limits::{Limits, REQUEST_BYTES};
+use axum::body::{Body, HttpBody};
+use bytes::{Bytes, BytesMut};
+use futures_util::FutureExt;
+use http_body_util::BodyExt;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
+
+/// The bodies that have not arrived completely.
+pub(crate) struct OpenBodies {
+    /// Maximum number of bytes of all these bodies together.
+    budget: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The bodies by number: the oldest body has the smallest number.
+    open: BTreeMap<u64, OpenBody>,
+    next: u64,
+    bytes: usize,
+}
+
+struct OpenBody {
+    bytes: usize,
+    /// Notified if the service gives up this body.
+    gives_up: Arc<Notify>,
+}
+
+impl OpenBodies {
+    pub fn new(limits: &Limits) -> OpenBodies {
+        OpenBodies { budget: limits.bodies(), state: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn register(&self) -> Place<'_> {
+        let gives_up = Arc::<Notify>::default();
+        let mut state = self.lock();
+        let number = state.next;
+        state.next += 1;
+        state.open.insert(number, OpenBody { bytes: 0, gives_up: gives_up.clone() });
+        drop(state);
+        Place { bodies: self, number, gives_up }
+    }
+}
+
+/// The place of an incomplete body among all of them. Its bytes are released on drop.
+struct Place<'b> {
+    bodies: &'b OpenBodies,
+    number: u64,
+    gives_up: Arc<Notify>,
+}
+
+impl Place<'_> {
+    /// Counts `bytes` more bytes for this body. If all bodies together exceed the budget, gives up
+    /// the oldest ones, but never the only one.
+    fn add(&self, bytes: usize) {
+        let mut state = self.bodies.lock();
+        // The entry is missing if this body was given up before.
+        let Some(body) = state.open.get_mut(&self.number) else { return };
+        body.bytes += bytes;
+        state.bytes += bytes;
+        while state.bytes > self.bodies.budget && state.open.len() > 1 {
+            let Some((_, oldest)) = state.open.pop_first() else { return };
+            state.bytes -= oldest.bytes;
+            oldest.gives_up.notify_one();
+        }
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let mut state = self.bodies.lock();
+        if let Some(body) = state.open.remove(&self.number) {
+            state.bytes -= body.bytes;
+        }
+    }
+}
+
+/// The reason why a body is not read to its end.
+pub(super) enum BodyError {
+    /// The body is larger than the limit.
+    TooLarge,
+    /// Too many bodies are being read, and this one was the oldest.
+    GivenUp,
+    /// The client has disconnected, or has sent no HTTP.
+    Unreadable(String),
+}
+
+/// Reads a body to its end. `limit` is the maximum number of bytes.
+///
+/// # Errors
+/// If the body is larger than `limit`, which its header `content-length` may already say. Also if
+/// it cannot be read, or the service gives it up because too many bodies are being read.
+pub(super) async fn read(bodies: &OpenBodies, mut body: Body, limit: usize) -> Result<Bytes, BodyError> {
+    if body.is_end_stream() {
+        return Ok(Bytes::new());
+    }
+    if body.size_hint().lower() > limit as u64 {
+        return Err(BodyError::TooLarge);
+    }
+    let mut place: Option<Place<'_>> = None;
+    let (mut first, mut rest) = (Bytes::new(), BytesMut::new());
+    loop {
+        // Most bodies have arrived with the head of their request, and need no place.
+        let frame = match body.frame().now_or_never() {
+            Some(frame) => frame,
+            None => {
+                let place = place.get_or_insert_with(|| {
+                    let place = bodies.register();
+                    place.add(REQUEST_BYTES + first.len() + rest.len());
+                    place
+                });
+                tokio::select! {
+                    frame = body.frame() => frame,
+                    () = place.gives_up.notified() => return Err(BodyError::GivenUp),
+                }
+            }
+        };
+        let Some(frame) = frame else { break };
+        let frame = frame.map_err(|error| BodyError::Unreadable(error.to_string()))?;
+        let Ok(data) = frame.into_data() else { continue };
+        if first.len() + rest.len() + data.len() > limit {
+            return Err(BodyError::TooLarge);
+        }
+        if let Some(place) = &place {
+            place.add(data.len());
+        }
+        match (first.is_empty(), rest.is_empty()) {
+            (true, true) => first = data,
+            (false, true) => {
+                rest.extend_from_slice(&std::mem::take(&mut first));
+                rest.extend_from_slice(&data);
+            }
+            _ => rest.extend_from_slice(&data),
+        }
+    }
+    Ok(if rest.is_empty() { first } else { rest.freeze() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_given_up(place: &Place<'_>) -> bool {
+        place.gives_up.notified().now_or_never().is_some()
+    }
+
+    #[test]
+    fn the_oldest_body_is_given_up_first() {
+        let bodies = OpenBodies { budget: 100, state: Mutex::default() };
+        let (old, new) = (bodies.register(), bodies.register());
+        old.add(60);
+        new.add(40);
+        assert!(!is_given_up(&old) && !is_given_up(&new), "both fit");
+        new.add(1);
+        assert!(is_given_up(&old) && !is_given_up(&new));
+        old.add(1000);
+        new.add(1000);
+        assert!(!is_given_up(&new), "the only one is read");
+        drop((old, new));
+        let state = bodies.lock();
+        assert_eq!((state.bytes, state.open.len()), (0, 0));
+    }
+}

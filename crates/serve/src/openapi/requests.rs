@@ -1,0 +1,104 @@
+//! The schemas of requests in the OpenAPI document.
+
+use super::object;
+use crate::limits::MAX_EVALUATIONS;
+use crate::service::MAX_STEPS;
+use serde_json::{Value as Json, json};
+
+/// Adds further rules to the schema of an object.
+fn with(mut schema: Json, rules: Json) -> Json {
+    if let (Json::Object(schema), Json::Object(rules)) = (&mut schema, rules) {
+        schema.extend(rules);
+    }
+    schema
+}
+
+/// Returns the schema of a field that may also be null, as if it were missing.
+fn optional(mut schema: Json) -> Json {
+    let kind = schema["type"].take();
+    schema["type"] = json!([kind, "null"]);
+    schema
+}
+
+/// Returns the schemas of all requests by their names.
+pub(super) fn requests() -> Json {
+    let text = json!({ "type": "string" });
+    let flag = json!({ "type": "boolean", "default": false });
+    let any_object = json!({ "type": "object" });
+    let name = optional(
+        json!({ "type": "string", "description": "The rules; optional if the service has one rule set" }),
+    );
+    let entry = optional(
+        json!({ "type": "string", "description": "The table, choice, router or flow set that decides" }),
+    );
+    let language = json!({ "type": ["string", "null"], "enum": ["en", "zh", null] });
+    let number = json!({ "type": "integer", "minimum": 0, "maximum": u64::MAX });
+    let generation = optional(number.clone());
+    let (maybe_text, maybe_object) = (optional(text.clone()), optional(any_object.clone()));
+    let list = |items: &Json| json!({ "type": "array", "items": items });
+    let edit = |action: &str| {
+        object(json!({ format!("{action}!"): text, "table": maybe_text, "file": maybe_text }), true)
+    };
+    let edit = json!({ "oneOf": [edit("insert"), edit("replace"), edit("remove")] });
+    let part = object(json!({ "type!": text, "id!": text, "properties": any_object }), false);
+    let action = object(json!({ "name!": text, "properties": any_object }), false);
+    let evaluation = object(
+        json!({ "subject!": part, "action!": action, "resource!": part, "context": maybe_object }),
+        false,
+    );
+    // A part that is wrong makes only its question fail.
+    let question = object(json!({ "subject": {}, "action": {}, "resource": {}, "context": {} }), false);
+    let semantics = ["execute_all", "deny_on_first_deny", "permit_on_first_permit"];
+    let options = optional(object(json!({ "evaluations_semantic": { "enum": semantics } }), false));
+    let questions = |least: u32, most: usize| json!({ "type": "array", "items": question, "minItems": least, "maxItems": most });
+    let several = object(json!({ "evaluations!": questions(1, MAX_EVALUATIONS), "options": options }), false);
+    let none = object(json!({ "evaluations": questions(0, 0), "options": options }), false);
+    let judge = object(
+        json!({
+            "rules": name, "payload!": any_object, "context": maybe_object, "options": maybe_object, "strict": flag,
+            "message": maybe_object, "record": flag
+        }),
+        true,
+    );
+    let records = object(json!({ "record!": { "const": true } }), false);
+    let with_message = object(json!({ "message!": any_object }), false);
+    json!({
+        "DecideRequest": object(json!({
+            "rules": name, "entry": entry, "message!": any_object,
+            "explain": flag, "matched": flag, "analysis": flag, "why_not": maybe_text, "record": flag
+        }), true),
+        "FlowsRequest": object(json!({
+            "rules": name, "entry": { "type": "null" }, "message!": any_object, "explain": flag, "matched": flag,
+            "analysis": flag, "why_not": maybe_text, "record": flag
+        }), true),
+        "BatchRequest": object(json!({
+            "rules": name, "entry": entry, "messages!": list(&json!({})),
+            "explain": flag, "matched": flag, "analysis": flag
+        }), true),
+        "JudgeRequest": with(judge, json!({ "if": records, "then": with_message })),
+        "WorkflowRequest": object(json!({
+            "rules": name, "input": maybe_object, "resume": maybe_object, "retry_failed": flag,
+            "step_limit": { "type": ["integer", "null"], "minimum": 0, "maximum": MAX_STEPS }
+        }), true),
+        "AnalyzeRequest": object(json!({ "rules": name, "message!": any_object }), true),
+        "ObserveRequest": object(json!({ "rules": name, "message!": any_object }), true),
+        "TestRequest": object(json!({
+            "rules": name, "explain": flag, "language": language, "generation": generation
+        }), true),
+        "WhyRequest": object(json!({
+            "rules": name, "entry": entry, "message!": any_object, "language": language, "generation": generation
+        }), true),
+        "EditRequest": object(json!({ "edits!": list(&edit) }), true),
+        "RollbackRequest": object(json!({ "generation!": number }), true),
+        "ShadowRequest": object(json!({ "text": maybe_text, "edits": list(&edit) }), true),
+        "OpaRequest": object(json!({ "input": any_object }), false),
+        "Evaluation": evaluation,
+        "Evaluations": json!({
+            "anyOf": [several, { "allOf": [evaluation, none] }]
+        }),
+        "RpcRequest": with(
+            object(json!({ "jsonrpc": {}, "method": text, "id": {}, "params": {}, "result": {}, "error": {} }), false),
+            json!({ "anyOf": [{ "required": ["method"] }, { "required": ["result"] }, { "required": ["error"] }] })
+        )
+    })
+}

@@ -1,0 +1,272 @@
+//! Folders of rules: files that appear in them become rule sets, and rule sets whose files are
+//! removed leave the service.
+
+use super::loading::{Loaders, StartError};
+use super::{OpenHistory, Place, RuleSet, RuleSource, file};
+use crate::events::Events;
+use crate::metrics::Metrics;
+use notify::event::ModifyKind;
+use notify::{Config, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+use rulec::{Message, VerifyingKey};
+use rulec_base::message;
+use serde_json::json;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::task::AbortHandle;
+
+/// The time without changes after which the folders are listed. So a program may write several
+/// files together.
+const QUIET_PERIOD: Duration = Duration::from_millis(100);
+
+/// The rule files in folders.
+#[derive(Clone, Debug, Default)]
+pub struct RuleListing {
+    /// The sources of the rule sets: the files that no other file imports.
+    pub sources: Vec<RuleSource>,
+    /// The files that another file imports.
+    pub imported: Vec<PathBuf>,
+    /// Whether all files compile. A file with errors may hide what it imports.
+    pub is_complete: bool,
+}
+
+/// Lists the rule files in folders. Returns the reason if a folder cannot be read.
+pub type ListRules = Arc<dyn Fn() -> Result<RuleListing, Message> + Send + Sync>;
+
+/// Folders whose rule files are rule sets of the service.
+#[derive(Clone)]
+pub struct RuleFolders {
+    /// The paths of the folders. Their subfolders belong to them.
+    pub paths: Vec<PathBuf>,
+    /// The files when the service starts.
+    pub first: RuleListing,
+    /// Lists the files again, after a change or when the service is asked to reload.
+    pub list: ListRules,
+}
+
+/// The service whose rule sets come from folders.
+pub(crate) trait RuleHost: Send + Sync {
+    fn metrics(&self) -> &Metrics;
+    fn events(&self) -> &Events;
+    /// True if the service has a rule set of this name.
+    fn has_set(&self, name: &str) -> bool;
+    fn add_set(&self, set: Arc<RuleSet>);
+    fn remove_set(&self, name: &str);
+    /// Called after rule sets were added or removed.
+    fn sets_changed(&self);
+}
+
+/// The task that lists the folders again after each change.
+pub(crate) struct FolderWatch {
+    asked: Arc<Notify>,
+    task: AbortHandle,
+}
+
+impl FolderWatch {
+    /// Starts to watch folders. The rule sets of their first listing must be open.
+    ///
+    /// Must run inside a tokio runtime.
+    ///
+    /// # Errors
+    /// If the operating system cannot watch a folder.
+    pub fn start(
+        folders: RuleFolders,
+        trusted: Vec<VerifyingKey>,
+        history: Option<OpenHistory>,
+        app: Weak<dyn RuleHost>,
+    ) -> Result<FolderWatch, StartError> {
+        let asked = Arc::<Notify>::default();
+        let has_refused = Arc::<AtomicBool>::default();
+        let watcher = watch(&folders.paths, &asked, &has_refused)?;
+        let open = folders.first.sources.iter().filter_map(named_path).collect();
+        let imported = folders.first.imported;
+        let list = folders.list;
+        let state = Folders {
+            list,
+            trusted,
+            history,
+            open,
+            imported,
+            refused: HashMap::new(),
+            has_refused,
+            _watcher: watcher,
+        };
+        let task = tokio::spawn(state.run(asked.clone(), app)).abort_handle();
+        Ok(FolderWatch { asked, task })
+    }
+
+    /// Makes the task list the folders soon.
+    pub fn check(&self) {
+        self.asked.notify_one();
+    }
+}
+
+impl Drop for FolderWatch {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Makes the operating system report changes in the folders. A change of a file's content matters
+/// only while a file is refused, because the rule sets in force watch their own files.
+fn watch(
+    paths: &[PathBuf],
+    asked: &Arc<Notify>,
+    has_refused: &Arc<AtomicBool>,
+) -> Result<RecommendedWatcher, StartError> {
+    let (asked, has_refused) = (asked.clone(), has_refused.clone());
+    let on_event = move |event: Result<Event, notify::Error>| {
+        let matters = match event.map(|event| event.kind) {
+            Ok(EventKind::Access(_)) => false,
+            Ok(EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Metadata(_))) => {
+                has_refused.load(Ordering::Relaxed)
+            }
+            _ => true,
+        };
+        if matters {
+            asked.notify_one();
+        }
+    };
+    let to_error = |path: &Path, error: notify::Error| {
+        StartError::File(path.to_owned(), message!("the folder cannot be watched: {}", error.to_string()))
+    };
+    let first = paths.first().map(PathBuf::as_path).unwrap_or(Path::new("."));
+    let mut watcher =
+        RecommendedWatcher::new(on_event, Config::default()).map_err(|error| to_error(first, error))?;
+    for path in paths {
+        watcher.watch(path, RecursiveMode::Recursive).map_err(|error| to_error(path, error))?;
+    }
+    Ok(watcher)
+}
+
+fn named_path(source: &RuleSource) -> Option<(String, PathBuf)> {
+    match &source.place {
+        Place::File { path, .. } => Some((source.name.clone(), path.clone())),
+        #[cfg(feature = "remote")]
+        Place::Address(_) => None,
+    }
+}
+
+/// The state of the task that lists the folders.
+struct Folders {
+    list: ListRules,
+    trusted: Vec<VerifyingKey>,
+    history: Option<OpenHistory>,
+    /// The rule sets of the folders that are in force, each with the path of its file.
+    open: HashMap<String, PathBuf>,
+    /// The files that another file imported at the last listing without errors.
+    imported: Vec<PathBuf>,
+    /// Why a file, or the listing (an empty name), was refused. The same reason is reported once.
+    refused: HashMap<String, String>,
+    has_refused: Arc<AtomicBool>,
+    _watcher: RecommendedWatcher,
+}
+
+impl Folders {
+    async fn run(mut self, asked: Arc<Notify>, app: Weak<dyn RuleHost>) {
+        loop {
+            asked.notified().await;
+            let quiet = async { while tokio::time::timeout(QUIET_PERIOD, asked.notified()).await.is_ok() {} };
+            // Other files in the folders may change all the time.
+            let _ = tokio::time::timeout(10 * QUIET_PERIOD, quiet).await;
+            let Some(app) = app.upgrade() else { return };
+            self.update(&*app).await;
+        }
+    }
+
+    async fn update(&mut self, app: &dyn RuleHost) {
+        let list = self.list.clone();
+        let listed = tokio::task::spawn_blocking(move || list()).await;
+        let listed = listed.unwrap_or_else(|_| Err(message!("rulec stopped because of an internal error")));
+        let listing = match listed {
+            Ok(listing) => listing,
+            Err(error) => {
+                let error = error.to_string();
+                if self.refused.get("") != Some(&error) {
+                    app.events().report("failure", json!({ "error": error }));
+                    self.refused.insert(String::new(), error);
+                }
+                return;
+            }
+        };
+        let names: Vec<String> = listing.sources.iter().map(|source| source.name.clone()).collect();
+        self.refused.retain(|name, _| names.contains(name));
+        let removed = self.remove_missing(app, &listing).await;
+        let mut has_added = false;
+        for source in &listing.sources {
+            has_added |= self.add(app, source, listing.is_complete).await;
+        }
+        self.has_refused.store(!self.refused.is_empty(), Ordering::Relaxed);
+        if listing.is_complete {
+            self.imported = listing.imported;
+        }
+        if removed || has_added {
+            app.sets_changed();
+        }
+    }
+
+    /// Removes the rule sets whose files are gone, or are imported by another file now. Returns
+    /// true if there are any.
+    async fn remove_missing(&mut self, app: &dyn RuleHost, listing: &RuleListing) -> bool {
+        let is_gone =
+            |path: &PathBuf| !path.exists() || (listing.is_complete && listing.imported.contains(path));
+        if !self.open.values().any(is_gone) {
+            return false;
+        }
+        // Some editors remove a file for a moment while they save it.
+        tokio::time::sleep(QUIET_PERIOD).await;
+        let gone: Vec<String> =
+            self.open.iter().filter(|(_, path)| is_gone(path)).map(|(name, _)| name.clone()).collect();
+        for name in &gone {
+            self.open.remove(name);
+            app.remove_set(name);
+            let _ = app.events().audit("removed", json!({ "rules": name }));
+        }
+        !gone.is_empty()
+    }
+
+    /// Adds the rule set of a source, unless it is there. Returns true if it was added.
+    async fn add(&mut self, app: &dyn RuleHost, source: &RuleSource, is_complete: bool) -> bool {
+        let Some((name, path)) = named_path(source) else { return false };
+        let is_hidden_import = !is_complete && self.imported.contains(&path);
+        if self.open.get(&name) == Some(&path) || is_hidden_import {
+            return false;
+        }
+        let opened = self.open_set(app, source).await;
+        match opened {
+            Ok(()) => {
+                self.refused.remove(&name);
+                self.open.insert(name, path);
+                true
+            }
+            Err(error) => {
+                let error = error.to_string();
+                if self.refused.get(&name) != Some(&error) {
+                    let _ = app.events().audit("refused", json!({ "rules": name, "error": error }));
+                    self.refused.insert(name, error);
+                }
+                false
+            }
+        }
+    }
+
+    async fn open_set(&self, app: &dyn RuleHost, source: &RuleSource) -> Result<(), StartError> {
+        let RuleSource { name, place: Place::File { path, root } } = source else { return Ok(()) };
+        if app.has_set(name) {
+            return Err(StartError::SameName(name.clone()));
+        }
+        let loaders = Loaders {
+            trusted: &self.trusted,
+            metrics: app.metrics(),
+            events: app.events(),
+            history: self.history.as_ref(),
+        };
+        let set = file::open(name, path, root.as_deref(), &loaders).await?;
+        let _ = app.events().audit("added", json!({ "rules": name, "generation": set.generation() }));
+        app.add_set(set);
+        Ok(())
+    }
+}
