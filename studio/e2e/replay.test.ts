@@ -302,3 +302,27 @@ test('rulec report writes a file that opens without a server, and in which priva
   await page.locator('.sample .rail').first().waitFor();
   await end();
 });
+
+test('a long message takes no more than its column, so the line number stays in sight', async () => {
+  const long = { text: 'all of my money is gone '.repeat(40), ctx: { message_count: 1 } };
+  const served = ['helpdesk.rules', '--input', 'long.jsonl'];
+  const lines = [long, { text: 'short', ctx: { message_count: 2 } }];
+  const { page, end } = await look(served, {
+    'long.jsonl': lines.map((line) => JSON.stringify(line)).join('\n'),
+  });
+  await show(page, 'Replay');
+  await page.locator('.replay-setup button.primary').click();
+  await replayed(page);
+  await page.locator('.grid-row').nth(1).waitFor();
+  const widths = (selector: string): Promise<number[]> =>
+    page.locator(selector).evaluateAll((rows) => rows.map((row) => row.clientWidth));
+  const [box] = await widths('.grid');
+  for (const row of ['.grid-head', '.grid-row']) {
+    expect(new Set(await widths(row)), row).toEqual(new Set([box]));
+  }
+  // On a phone the table scrolls, and the rows are as wide as their head.
+  await page.setViewportSize({ width: 360, height: 740 });
+  await until('narrow', async () => ((await widths('.grid'))[0] ?? 0) < 360);
+  expect(new Set(await widths('.grid-row'))).toEqual(new Set(await widths('.grid-head')));
+  await end();
+});

@@ -145,7 +145,7 @@ function columnsOf(table: DecisionTable, most: number, overlaps: Overlaps, editi
     {
       key: 'name',
       title: words.rowName,
-      width: '220px',
+      width: 220,
       frozen: 'left',
       cell: (line) =>
         'row' in line ? (
@@ -161,7 +161,7 @@ function columnsOf(table: DecisionTable, most: number, overlaps: Overlaps, editi
     hasMarks && {
       key: 'marks',
       title: words.marks,
-      width: '96px',
+      width: 96,
       cell: (line) => <Marks line={line} overlaps={'row' in line ? overlaps.get(line.row.key) : undefined} />,
       className,
     },
@@ -175,7 +175,8 @@ function columnsOf(table: DecisionTable, most: number, overlaps: Overlaps, editi
     hasOthers && {
       key: 'others',
       title: words.others,
-      width: '260px',
+      width: 260,
+      grow: 1,
       cell: (line) => ('row' in line ? <code>{line.row.others.join(' · ')}</code> : line.gap.message),
       hint: (line) => ('row' in line ? line.row.others.join('\n') : line.gap.message),
     },
@@ -197,7 +198,8 @@ function conditionColumn(
   return {
     key: field,
     title: field,
-    width: '210px',
+    width: 210,
+    grow: 1,
     cell: (line) => {
       if ('gap' in line) return '';
       const text = line.row.cells[index] ?? '';
@@ -223,7 +225,7 @@ function targetColumn(className: (line: Line) => string, editing: Editing): Colu
   return {
     key: 'to',
     title: words.leadsTo,
-    width: '220px',
+    width: 220,
     frozen: 'right',
     cell: (line) => {
       if ('gap' in line) return `→ ${words.nowhere}`;
