@@ -21,6 +21,11 @@ export function t(): Texts {
   return TABLES[language.value];
 }
 
+/** Returns the word for the kind of a thing, for a place next to its name; null if it is the name. */
+export function kindBeside(name: string, kind: string): string | null {
+  return kind === name ? null : kind;
+}
+
 /** Formats a number in the chosen language. */
 export function number(value: number): string {
   return value.toLocaleString(language.value === 'zh' ? 'zh-CN' : 'en-GB');

@@ -2,7 +2,7 @@
 // request, or the search results.
 import type { JSX } from 'preact';
 import type { MapRoute } from '../../api/types';
-import { number, t } from '../../i18n';
+import { kindBeside, number, t } from '../../i18n';
 import { ZoomBox } from '../../ui/ZoomBox';
 import { hue } from '../../ui/handlers';
 import type { Arrow, Card, Target } from './model';
@@ -82,6 +82,7 @@ function TableCard({ card, counts, chosen, onPick, onMore, onFold }: Props & { c
   const { table } = card;
   const words = t().map;
   const folded = card.rows.length === 0;
+  const kind = kindBeside(table.name, t().kinds[table.kind]);
   const all = counts ? countOf(table, counts) : null;
   const place = {
     left: `${card.x}px`,
@@ -96,7 +97,8 @@ function TableCard({ card, counts, chosen, onPick, onMore, onFold }: Props & { c
           <span aria-hidden="true">{folded ? '▸' : '▾'}</span> <b class="mono">{table.name}</b>
         </button>
         <span class="soft small">
-          {t().kinds[table.kind]} · {words.statements(table.routes.length)}
+          {kind !== null && `${kind} · `}
+          {words.statements(table.routes.length)}
           {all !== null && <> · {words.taken(number(all))}</>}
         </span>
       </header>
