@@ -86,6 +86,11 @@ test('the answer comes first: one sentence, one large name, and the words that d
       .evaluate((element) => parseFloat(getComputedStyle(element).fontSize));
   expect(await size('.headline-target')).toBeGreaterThan(1.5 * (await size('body')));
   expect(await size('.way')).toBeLessThan(await size('body'));
+  // Text has three sizes: small, body and large.
+  const sizes = await page
+    .locator('body *')
+    .evaluateAll((elements) => elements.map((element) => getComputedStyle(element).fontSize));
+  expect([...new Set(sizes)].sort()).toEqual(['13px', '15px', '36px']);
   // Failed routes are one line each, with the arguments of the definition that they use.
   const lines = await page.locator('.stop:not(.chosen) .deciding').allInnerTexts();
   expect(lines).toEqual(expect.arrayContaining(['mentions(show_verbs)', 'mentions(run_verbs)']));
