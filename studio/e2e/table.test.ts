@@ -144,3 +144,17 @@ test('rows are added, moved and disabled', async () => {
   expect(text).toContain('route small_2 disabled when');
   await end();
 });
+
+test('on a phone, the details of the chosen row are below the table, whose inputs stay in sight', async () => {
+  const { page, end } = await look();
+  await page.setViewportSize({ width: 360, height: 740 });
+  await page.locator('.grid-row', { hasText: 'big' }).click();
+  const detail = page.locator('.map-detail');
+  await detail.waitFor();
+  const input = await cell(page, 'big', 'n').boundingBox();
+  expect(input?.y).toBeLessThan(740 - 34);
+  expect(input?.y).toBeGreaterThan(0);
+  const grid = await page.locator('.grid').boundingBox();
+  expect((await detail.boundingBox())?.y).toBeGreaterThan((grid?.y ?? 0) + (grid?.height ?? 0));
+  await end();
+});

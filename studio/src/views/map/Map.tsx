@@ -49,7 +49,7 @@ export function MapPicture({ map, counts, tableOf, target = null }: Props): JSX.
         {...{ search, setSearch, show, setShow, asTable, setAsTable, foldAll }}
         hasCounts={counts !== null}
       />
-      <div class={`map-body ${picked ? 'with-detail' : ''}`}>
+      <div class={`map-body ${asTable ? 'as-table' : ''} ${picked ? 'with-detail' : ''}`}>
         <div class="stack">
           {asTable ? (
             <Rules map={map} tableOf={tableOf} search={search} chosen={chosen} onPick={setChosen} />
