@@ -326,3 +326,38 @@ test('a long message takes no more than its column, so the line number stays in 
   expect(new Set(await widths('.grid-row'))).toEqual(new Set(await widths('.grid-head')));
   await end();
 });
+
+test('the whole map is in sight after "Fit", a jump has its count, and a second visit asks for nothing', async () => {
+  const { page, end } = await look(['helpdesk.rules', '--input', 'helpdesk_messages.jsonl']);
+  await page.setViewportSize({ width: 1600, height: 900 });
+  await show(page, 'Replay');
+  await page.locator('.replay-setup button.primary').click();
+  await replayed(page);
+  await show(page, 'Map');
+  await page.locator('.map-target').first().waitFor();
+  await page.getByRole('button', { name: 'Fit' }).click();
+  const bottoms = (): Promise<number> =>
+    page
+      .locator('.map-card, .map-target')
+      .evaluateAll((boxes) => Math.max(...boxes.map((box) => box.getBoundingClientRect().bottom)));
+  await until('all boxes', async () => (await bottoms()) < 900);
+  expect(
+    await page.locator('.map-row', { hasText: 'to_billing' }).locator('.map-row-count').innerText(),
+  ).toBe('2');
+  const asked: string[] = [];
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+  await show(page, 'Decide');
+  await page.locator('.headline').waitFor();
+  await show(page, 'Map');
+  await page.locator('.map-target').first().waitFor();
+  expect(asked.filter((path) => path === '/api/map')).toEqual([]);
+  // On a phone, handlers are next to the table.
+  await page.setViewportSize({ width: 360, height: 740 });
+  await until('a handler', async () => {
+    const boxes = await page
+      .locator('.map-target')
+      .evaluateAll((all) => all.map((box) => box.getBoundingClientRect().right));
+    return boxes.some((right) => right <= 360);
+  });
+  await end();
+});

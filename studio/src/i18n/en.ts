@@ -404,7 +404,9 @@ export const en = {
     foundBy: { key: 'a key', bits: 'bits', always: 'being always tried' } as Record<string, string>,
     shared: (count: number) => `shared with ${n(count)} other${s(count)}`,
     cost: 'Worst case',
-    steps: (steps: string) => `${steps} steps`,
+    chosenIn: (table: string) => `Chosen in ${table}`,
+    steps: (size: 'small' | 'moderate' | 'large', steps: string) =>
+      `${size}: at most about ${steps} steps, for the largest message that is accepted`,
     itsMessages: 'Its messages',
     tableWord: 'Table',
     overlapLegend: 'holds together with a row that leads elsewhere',

@@ -31,6 +31,12 @@ export function number(value: number): string {
   return value.toLocaleString(language.value === 'zh' ? 'zh-CN' : 'en-GB');
 }
 
+/** Formats a number in words with two digits, such as “2.1 trillion”. */
+export function about(value: number): string {
+  const style = { notation: 'compact', compactDisplay: 'long', maximumSignificantDigits: 2 } as const;
+  return value.toLocaleString(language.value === 'zh' ? 'zh-CN' : 'en-GB', style);
+}
+
 /** Formats a fraction of a whole as a percentage. */
 export function percent(part: number, whole: number): string {
   if (whole === 0) return '–';

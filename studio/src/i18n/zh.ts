@@ -36,7 +36,7 @@ export const zh: Strings = {
     unknown: '未知的条件',
     none: '最近的消息中没有。',
   },
-  zoom: { label: '缩放', in: '放大', out: '缩小', fit: '适应宽度' },
+  zoom: { label: '缩放', in: '放大', out: '缩小', fit: '适应窗口' },
   shell: {
     skip: '跳到内容',
     views: '视图',
@@ -371,7 +371,9 @@ export const zh: Strings = {
     foundBy: { key: '键', bits: '位图', always: '总是尝试' },
     shared: (count) => `与另外 ${n(count)} 条共用`,
     cost: '最坏情况',
-    steps: (steps) => `${steps} 步`,
+    chosenIn: (table) => `在 ${table} 中选中`,
+    steps: (size, steps) =>
+      `${{ small: '很小', moderate: '中等', large: '很大' }[size]}：对于允许的最大的消息，至多约 ${steps}步`,
     itsMessages: '它的消息',
     tableWord: 'table',
     overlapLegend: '与去往别处的行可能同时成立',
