@@ -142,6 +142,28 @@ fn changes_are_told_in_words() {
 }
 
 #[test]
+fn a_call_of_a_def_is_quoted_with_its_arguments() {
+    let rules = "list verbs = [\"run\"]\n\
+        def mentions(words: list<string>) = text contains word any words ignoring case\n\
+        def quiet(words: list<string>) = not mentions(words) and ctx.count > 3\n\
+        route run when mentions(verbs) -> h\nroute still when quiet(verbs) -> s\ndefault -> d";
+    check(rules, "run", json!({"text": "x"}), &["text is \"x\", needs `mentions(verbs)` (\"run\")"]);
+    check(
+        rules,
+        "still",
+        json!({"text": "run", "ctx": {"count": 4}}),
+        &["text is \"run\", needs `quiet(verbs)` and another value, because `run` is tried earlier: \
+            `mentions(verbs)` (\"\")"],
+    );
+    check(
+        rules,
+        "still",
+        json!({"text": "x", "ctx": {"count": 1}}),
+        &["ctx.count is 1, needs more than 3 (4)"],
+    );
+}
+
+#[test]
 fn routes_that_take_nothing_and_unknown_names_are_told() {
     let rules =
         Rules::from_text("route a when n > 1 -> a\nroute b when n > 2 -> b\ndefault -> d").expect("rules");

@@ -245,6 +245,31 @@ fn describe_change(
     }
 }
 
+/// A predicate or quantifier, with the truth value that it should have.
+#[derive(Clone, Copy)]
+struct WantedTest<'c> {
+    cond: &'c Cond,
+    /// The truth value; inside a negation the opposite of the value of the whole condition.
+    want: bool,
+    /// The outermost call of a `def` whose body has the predicate, and the truth value that the
+    /// call should have. `None` if no `def` has the predicate.
+    call: Option<(&'c Cond, bool)>,
+}
+
+impl<'c> WantedTest<'c> {
+    /// Returns the condition that a message quotes, and the truth value that it should have. The
+    /// body of a `def` has parameters that its reader does not know, so the call is quoted.
+    fn quoted(self) -> (&'c Cond, bool) {
+        self.call.unwrap_or((self.cond, self.want))
+    }
+
+    /// True if the predicate has the wanted truth value for a message. False if the predicate is
+    /// unknown.
+    fn is_satisfied(self, words: &RequirementWords<'_>, message: &Json) -> bool {
+        words.report.evaluate(self.cond, message) == Tri::from(self.want)
+    }
+}
+
 /// Collects in words what the tests in conditions require of message fields. An explanation shows
 /// these requirements next to each field that must change.
 struct RequirementWords<'w> {
@@ -272,49 +297,59 @@ impl RequirementWords<'_> {
     /// Collects requirements from a condition that should have the truth value `want`. Only
     /// predicates that get their required value by the change of the message are collected.
     fn collect_newly_satisfied(&mut self, cond: &Cond, want: bool) {
-        self.for_each_test(cond, want, &mut |words, test_cond, want| {
-            if !has_truth_value(words, test_cond, words.old_message, want)
-                && has_truth_value(words, test_cond, words.new_message, want)
-            {
-                let need = words.describe_requirement(test_cond, want);
-                words.requirements.push((words.fields_read(test_cond), need));
+        self.for_each_test(cond, want, None, &mut |words, test| {
+            if test.is_satisfied(words, words.old_message) || !test.is_satisfied(words, words.new_message) {
+                return;
             }
+            let need = words.describe_requirement(test);
+            words.requirements.push((words.fields_read(test.cond), need));
         });
     }
 
     /// Collects requirements from the condition of an earlier statement: its predicates that have
     /// different values for the original and the changed message.
     fn collect_changed_tests(&mut self, cond: &Cond, name: &str) {
-        self.for_each_test(cond, true, &mut |words, test_cond, want| {
-            if has_truth_value(words, test_cond, words.old_message, want)
-                != has_truth_value(words, test_cond, words.new_message, want)
-            {
-                let quoted = words.report.quote(test_cond.span);
+        self.for_each_test(cond, true, None, &mut |words, test| {
+            if test.is_satisfied(words, words.old_message) != test.is_satisfied(words, words.new_message) {
+                let quoted = words.report.quote(test.quoted().0.span);
                 let need = message!("another value, because `{name}` is tried earlier: `{quoted}`");
-                words.requirements.push((words.fields_read(test_cond), need));
+                words.requirements.push((words.fields_read(test.cond), need));
             }
         });
     }
 
     /// Calls `visit` for each predicate and quantifier in a condition. `want` is the truth value
-    /// that `cond` should have. The bool that `visit` receives is the truth value that the
-    /// predicate should have; inside a negation it is the opposite.
-    fn for_each_test(&mut self, cond: &Cond, want: bool, visit: &mut dyn FnMut(&mut Self, &Cond, bool)) {
+    /// that `cond` should have. `call` is the outermost call of a `def` whose body `cond` is in,
+    /// with the truth value that the call should have.
+    fn for_each_test(
+        &mut self,
+        cond: &Cond,
+        want: bool,
+        call: Option<(&Cond, bool)>,
+        visit: &mut dyn FnMut(&mut Self, WantedTest<'_>),
+    ) {
         match &cond.kind {
             CondKind::Const(_) => {}
-            CondKind::Not(inner) | CondKind::NotTrue(inner) => self.for_each_test(inner, !want, visit),
-            CondKind::Call(_, inner) => self.for_each_test(inner, want, visit),
+            CondKind::Not(inner) | CondKind::NotTrue(inner) => {
+                self.for_each_test(inner, !want, call, visit);
+            }
+            CondKind::Call(_, _, inner) => {
+                self.for_each_test(inner, want, call.or(Some((cond, want))), visit);
+            }
             CondKind::And(parts) | CondKind::Or(parts) => {
-                parts.iter().for_each(|part| self.for_each_test(part, want, visit));
+                parts.iter().for_each(|part| self.for_each_test(part, want, call, visit));
             }
             CondKind::Branch { conditions, .. } => {
-                conditions.iter().for_each(|part| self.for_each_test(&part.cond, want, visit));
+                conditions.iter().for_each(|part| self.for_each_test(&part.cond, want, call, visit));
             }
             CondKind::Let(id) => match self.report.program.let_body(*id) {
-                Term::Cond(body) => self.for_each_test(body, want, visit),
-                Term::Expr(_) => visit(self, cond, want),
+                // The body of a `let` has no parameters, so its own text is quoted.
+                Term::Cond(body) => self.for_each_test(body, want, None, visit),
+                Term::Expr(_) => visit(self, WantedTest { cond, want, call }),
             },
-            CondKind::Predicate(_) | CondKind::Quantifier { .. } => visit(self, cond, want),
+            CondKind::Predicate(_) | CondKind::Quantifier { .. } => {
+                visit(self, WantedTest { cond, want, call })
+            }
         }
     }
 
@@ -324,17 +359,20 @@ impl RequirementWords<'_> {
         slots.into_iter().map(|slot| program.slots[slot.index()].path.clone()).collect()
     }
 
-    /// Describes the requirement that a predicate has the truth value `want`: in words for a simple
-    /// comparison, otherwise by the source text of the predicate.
-    fn describe_requirement(&self, cond: &Cond, want: bool) -> Message {
-        let comparison = match &cond.kind {
-            CondKind::Predicate(test) => self.describe_comparison(test, want),
+    /// Describes the requirement that a predicate has a truth value: in words for a simple
+    /// comparison, otherwise by the source text of the predicate or of the call that it is in.
+    fn describe_requirement(&self, test: WantedTest<'_>) -> Message {
+        let comparison = match &test.cond.kind {
+            CondKind::Predicate(predicate) => self.describe_comparison(predicate, test.want),
             _ => None,
         };
-        let quoted = self.report.quote(cond.span);
-        comparison.unwrap_or_else(|| match want {
-            true => message!("`{quoted}`"),
-            false => message!("`{quoted}` not to hold"),
+        comparison.unwrap_or_else(|| {
+            let (cond, want) = test.quoted();
+            let quoted = self.report.quote(cond.span);
+            match want {
+                true => message!("`{quoted}`"),
+                false => message!("`{quoted}` not to hold"),
+            }
         })
     }
 
@@ -363,9 +401,4 @@ impl RequirementWords<'_> {
             _ => return None,
         })
     }
-}
-
-/// True if a predicate has the truth value `want` for a message. False if the predicate is unknown.
-fn has_truth_value(words: &RequirementWords<'_>, test_cond: &Cond, message: &Json, want: bool) -> bool {
-    words.report.evaluate(test_cond, message) == Tri::from(want)
 }
