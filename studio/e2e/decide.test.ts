@@ -107,6 +107,31 @@ test('the answer comes first: one sentence, one large name, and the words that d
   await end();
 });
 
+test('a near miss shows the public values of a record, and the call of a definition', async () => {
+  const { page, end } = await look(['helpdesk.rules']);
+  await page.locator('textarea[name=text]').fill('run the report');
+  await leadsTo(page, 'default_handler');
+  const refused = page.locator('.near', { hasText: 'run_refused' });
+  expect(await refused.locator('.will').innerText()).toMatch(/"role":/);
+  const files = page.locator('.near', { hasText: 'show_files' });
+  expect(await files.innerText()).toContain('mentions(show_verbs)');
+  expect(await page.locator('.near-list').innerText()).not.toContain('any words');
+  await refused.getByRole('button', { name: 'Try it' }).click();
+  await page.locator('.way', { hasText: 'run_refused' }).waitFor();
+  // The body of the definition has the argument in place of the parameter.
+  await page.locator('.stop-inside code', { hasText: 'word any run_verbs' }).first().waitFor();
+  await end();
+});
+
+test('a flow has no panel of near misses', async () => {
+  const { page, end } = await look(['chatbot.rules']);
+  await page.locator('.headline').waitFor();
+  await page.getByRole('combobox', { name: 'Decided by' }).selectOption('flows');
+  await page.locator('.way', { hasText: 'flows' }).waitFor();
+  expect(await page.getByRole('heading', { name: 'Near misses' }).count()).toBe(0);
+  await end();
+});
+
 test('a choice is called a choice, with a branch, in both languages', async () => {
   const { page, end } = await look(['orders.rules']);
   await page.locator('.headline-verb', { hasText: 'Takes the branch' }).waitFor();

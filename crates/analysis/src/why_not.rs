@@ -13,8 +13,8 @@ use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_base::source::SourceMap;
 use rulec_eval::decision::Choice;
-use rulec_eval::trace::MASK;
 use rulec_lang::operators::{Op, TestMode};
+use rulec_lang::privacy::Privacy;
 use rulec_lang::value::Tri;
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Predicate, Program, RuleId, TableId, Term};
 use serde::Serialize;
@@ -38,20 +38,17 @@ pub struct WhyNot {
 
 impl WhyNot {
     /// Returns the explanation with masked values of `@private` fields, fit for logs. The message
-    /// that the remedy proposes becomes null if it has private values, or if a private field must
-    /// change.
+    /// that the remedy proposes becomes null if it has private values, or if a private value must
+    /// change. Of a record with private fields, only these fields are masked.
     #[must_use]
     pub fn masked(mut self) -> WhyNot {
         let Remedy::Change { fields, message, .. } = &mut self.remedy else { return self };
         if self.private_message {
             *message = Json::Null;
         }
-        for field in fields.iter_mut().filter(|field| field.private) {
-            for value in [&mut field.is, &mut field.would_be] {
-                if !value.is_null() {
-                    *value = MASK.into();
-                }
-            }
+        for field in fields {
+            let Some(Masked { is, would_be }) = field.masked.take() else { continue };
+            (field.is, field.would_be) = (is, would_be);
             field.needs.clear();
             *message = Json::Null;
         }
@@ -93,8 +90,28 @@ pub struct FieldChange {
     pub would_be: Json,
     /// What the rules require of the field, in words, such as "more than 3".
     pub needs: Vec<Message>,
-    /// Whether the field is `@private`, so that its values must be masked.
+    /// Whether the field or a field inside it is `@private`, so that values must be masked.
     pub private: bool,
+    /// The masked values; `None` if neither `is` nor `would_be` has a private value.
+    #[serde(skip)]
+    masked: Option<Masked>,
+}
+
+/// The values of a [`FieldChange`] with masks in place of the private values.
+#[derive(Clone, Debug, PartialEq)]
+struct Masked {
+    is: Json,
+    would_be: Json,
+}
+
+impl Masked {
+    /// Masks the values of a field with this privacy. Returns `None` if there is nothing to mask.
+    fn new(privacy: Privacy<'_>, is: &Json, would_be: &Json) -> Option<Masked> {
+        let masked = Masked { is: privacy.mask(is.clone()), would_be: privacy.mask(would_be.clone()) };
+        // The requirements of a private field are private, even if both of its values are missing.
+        let is_private = matches!(privacy, Privacy::Private(_));
+        (is_private || (&masked.is, &masked.would_be) != (is, would_be)).then_some(masked)
+    }
 }
 
 /// The input of [`explain_why_not`]: a message, and the statement that the message should select.
@@ -230,10 +247,12 @@ fn describe_change(
     let fields = nearest.changed.iter().map(|path| {
         let keys = &solver.theory.values.atoms.paths[*path].keys;
         let privacy = keys.iter().fold(query.program.message_privacy(), |privacy, key| privacy.at_key(key).0);
+        let (is, would_be) = (value_at(query.message, keys), value_at(&nearest.message, keys));
         FieldChange {
             field: keys.join("."),
-            is: value_at(query.message, keys),
-            would_be: value_at(&nearest.message, keys),
+            masked: Masked::new(privacy, &is, &would_be),
+            is,
+            would_be,
             needs: words.requirements_about(keys),
             private: !privacy.is_public(),
         }

@@ -207,8 +207,6 @@ export const en = {
     searching: 'Searching for small changes of the message…',
     noNear:
       'No small change of the message leads elsewhere. Choose under “It should have been” where it should go.',
-    notHere:
-      'Near misses are found for routes, choices and routers. A flow found by meaning has its scores above.',
     oneValue: 'one value',
     tryIt: 'Try it',
     becomes: 'becomes',

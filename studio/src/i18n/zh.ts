@@ -193,7 +193,6 @@ export const zh: Strings = {
     nearest: '最接近的',
     searching: '正在寻找消息的小改动…',
     noNear: '没有小的改动能让消息走向别处。请在“本应是”里选择它该去的地方。',
-    notHere: '路由、选择和路由器有“差一点”。按意思找到的流程，得分见上。',
     oneValue: '只差一个值',
     tryIt: '试试看',
     becomes: '变为',
