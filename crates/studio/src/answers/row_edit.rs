@@ -126,7 +126,7 @@ fn change_cell(
     (field, cell): (&str, &str),
 ) -> Answer<Vec<Vec<Replacement>>> {
     let conjuncts = rule_conjuncts(rules, rule);
-    let is_of_field = |conjunct: &Conjunct| conjunct.fields == [field];
+    let is_of_field = |conjunct: &Conjunct| conjunct.column.as_deref() == Some(field);
     if cell.is_empty() {
         let kept: Vec<&Conjunct> = conjuncts.iter().filter(|conjunct| !is_of_field(conjunct)).collect();
         if kept.iter().all(|conjunct| conjunct.is_exception) {

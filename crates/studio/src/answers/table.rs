@@ -37,10 +37,10 @@ pub(crate) fn table(studio: &Arc<Studio>, request: TableQuery) -> Answer<Decisio
     build_table(&snapshot, &request.table, request.analysed)
 }
 
-/// A conjunct of a route's condition, which is an operand of `and`: its text, and the fields that
-/// it reads.
+/// A conjunct of a route's condition, which is an operand of `and`: its text, and its column.
 pub(super) struct Conjunct {
-    pub fields: Vec<String>,
+    /// The field whose column has the conjunct; `None` if it fits no column.
+    pub column: Option<String>,
     text: String,
     /// The position of the conjunct in its file. For an exception, without the word `unless`.
     pub span: Span,
@@ -141,24 +141,40 @@ fn collect_conjuncts(rules: &Rules, cond: &Cond, conjuncts: &mut Vec<Conjunct>) 
                 .collect();
             fields.sort();
             fields.dedup();
+            let column = column_of(&fields);
             let text = one_line(rules.sources().slice(cond.span));
             let is_exception = matches!(kind, CondKind::NotTrue(_));
             let text = if is_exception { format!("unless {text}") } else { text };
             let needs_parentheses = matches!(kind, CondKind::Or(_) | CondKind::Quantifier { .. });
-            conjuncts.push(Conjunct { fields, text, span: cond.span, is_exception, needs_parentheses });
+            conjuncts.push(Conjunct { column, text, span: cond.span, is_exception, needs_parentheses });
         }
     }
 }
 
+/// Returns the field whose column has a conjunct that reads `fields`: the only field, or the record
+/// that contains all fields. `None` if there is no such record inside the top level of the message,
+/// which groups unrelated fields.
+fn column_of(fields: &[String]) -> Option<String> {
+    let (first, others) = fields.split_first()?;
+    if others.is_empty() {
+        return Some(first.clone());
+    }
+    let keys: Vec<&str> = first.split('.').collect();
+    let common = others.iter().fold(keys.len(), |common, field| {
+        keys.iter().zip(field.split('.')).take(common).take_while(|(key, other)| *key == other).count()
+    });
+    (common > 1).then(|| keys[..common].join("."))
+}
+
 /// Chooses the columns of a decision table. A field gets a column if some conjunct (operand of an
-/// `and`) reads only this field. Fields that the most rows test come first.
+/// `and`) reads only this field or its parts. Fields that the most rows test come first.
 fn choose_columns(rows: &[Vec<Conjunct>]) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::new();
     let mut indexes: HashMap<&str, usize> = HashMap::new();
     for row in rows {
         let mut row_fields: Vec<&str> = Vec::new();
         for conjunct in row {
-            let [field] = conjunct.fields.as_slice() else { continue };
+            let Some(field) = &conjunct.column else { continue };
             if row_fields.contains(&field.as_str()) {
                 continue;
             }
@@ -184,11 +200,8 @@ fn row_cells(
     columns: usize,
 ) -> (Vec<Option<String>>, Vec<String>) {
     let (mut cells, mut others) = (vec![None; columns], Vec::new());
-    for Conjunct { fields, text, .. } in conjuncts {
-        let column = match fields.as_slice() {
-            [field] => column_indexes.get(field.as_str()).map(|index| (*index, field)),
-            _ => None,
-        };
+    for Conjunct { column, text, .. } in conjuncts {
+        let column = column.as_ref().and_then(|field| Some((*column_indexes.get(field.as_str())?, field)));
         let Some((index, field)) = column else {
             others.push(text.clone());
             continue;

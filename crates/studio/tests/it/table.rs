@@ -121,3 +121,30 @@ fn rows_come_before_the_analysis() {
     let choice = open.get("/api/table?rules=0&table=tone");
     assert_eq!(choice["rows"][0]["editable"], false);
 }
+
+#[test]
+fn a_condition_on_several_fields_of_a_record_is_in_the_column_of_the_record() {
+    const TRUSTED: &str = "\
+let trusted = ctx.user.role == \"admin\" or ctx.user.level > 3
+
+route run when text contains \"run\" and trusted -> run_handler
+route mixed when ctx.user.role == text or ctx.count > 3 -> mixed_handler
+default -> other
+";
+    let open = Open::new(&[("t.rules", TRUSTED)]);
+    let table = open.get("/api/table?rules=0&table=routes");
+    let columns: Vec<&str> = table["columns"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|column| column["field"].as_str())
+        .collect();
+    assert_eq!(columns, ["text", "ctx.user"]);
+    assert_eq!(table["rows"][0]["cells"][1], "trusted");
+    assert_eq!(table["rows"][0]["others"], json!([]));
+    assert_eq!(table["rows"][1]["others"], json!(["ctx.user.role == text or ctx.count > 3"]));
+    // The cell is edited in place.
+    let cell = json!({"kind": "cell", "field": "ctx.user", "text": "not trusted"});
+    let text = change(&open, "routes/run", cell);
+    assert!(text.contains("when text contains \"run\" and not trusted -> run_handler"), "{text}");
+}
