@@ -370,6 +370,8 @@ export const en = {
     all: 'all',
     neverChosen: 'never chosen',
     withFindings: 'with findings',
+    newRow: '+ Add a row',
+    newRowName: 'Name of a new row',
     foldAll: 'Fold all',
     unfoldAll: 'Unfold',
     nothingFound: 'Nothing is like that.',

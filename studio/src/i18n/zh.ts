@@ -315,6 +315,8 @@ export const zh: Strings = {
       line: '行',
       time: '时间 (UTC)',
       before: '之前',
+    newRow: '+ 添加一行',
+    newRowName: '新行的名称',
       route: '路由',
       elapsed: '处理器',
       message: '消息',

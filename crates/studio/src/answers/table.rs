@@ -12,9 +12,9 @@ use crate::state::Studio;
 use rulec::{Code, Rules, Span};
 use rulec_base::message;
 use rulec_report::drawing::{describe_target, one_line};
-use rulec_sema::hir::{Cond, CondKind, Part, ROUTES_TABLE, Rule, TableKind};
+use rulec_sema::hir::{Cond, CondKind, Part, Program, ROUTES_TABLE, Rule, TableKind};
 use serde::Deserialize;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// Maximum number of columns of a decision table. Conditions on other fields are listed after the
@@ -65,7 +65,10 @@ pub(crate) fn build_table(snapshot: &ProjectSnapshot, name: &str, analysed: bool
     let rows: Vec<&Rule> = enabled.chain(disabled).collect();
     let findings = if analysed { snapshot.findings() } else { snapshot.findings_so_far() };
     let conjuncts: Vec<Vec<Conjunct>> = rows.iter().map(|rule| rule_conjuncts(rules, rule)).collect();
-    let columns = choose_columns(&conjuncts);
+    let mut columns = choose_columns(&conjuncts);
+    if columns.is_empty() && table.kind == TableKind::Routes {
+        columns = field_columns(program);
+    }
     let column_indexes: HashMap<&str, usize> =
         columns.iter().enumerate().map(|(index, column)| (column.field.as_str(), index)).collect();
     let mut table_rows: Vec<TableRow> = rows
@@ -189,6 +192,14 @@ fn choose_columns(rows: &[Vec<Conjunct>]) -> Vec<Column> {
     columns.sort_by_key(|column| std::cmp::Reverse(column.rows));
     columns.truncate(MAX_COLUMNS);
     columns
+}
+
+/// Returns a column for each field that the rules read, for a table whose rows have no conditions.
+/// In such columns an author writes the first conditions.
+fn field_columns(program: &Program) -> Vec<Column> {
+    let fields = program.slots.iter().filter(|slot| slot.root.is_none()).map(|slot| slot.name());
+    let fields: BTreeSet<String> = fields.chain(["text".to_owned()]).collect();
+    fields.into_iter().take(MAX_COLUMNS).map(|field| Column { field, rows: 0 }).collect()
 }
 
 /// Returns the cells of a row (`None` for an empty cell), and the texts of the conjuncts (operands
