@@ -73,7 +73,7 @@ function columns(sums: ReplaySums): Column<Row>[] {
     {
       key: 'message',
       title: words.message,
-      width: 260,
+      width: 170,
       grow: 2,
       cell: (row) => (
         <>
@@ -98,7 +98,7 @@ function columns(sums: ReplaySums): Column<Row>[] {
     {
       key: 'route',
       title: words.route,
-      width: 200,
+      width: 130,
       grow: 1,
       cell: (row) => (
         <span class="target">
