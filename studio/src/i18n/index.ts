@@ -3,14 +3,15 @@
 import { language } from '../state/prefs';
 import { en } from './en';
 import * as history from './history';
+import * as live from './live';
 import { zh } from './zh';
 
 export type Strings = typeof en;
-type Texts = Strings & { history: typeof history.en };
+type Texts = Strings & { history: typeof history.en; live: typeof live.en };
 
 const TABLES: Record<'en' | 'zh', Texts> = {
-  en: { ...en, history: history.en },
-  zh: { ...zh, history: history.zh },
+  en: { ...en, history: history.en, live: live.en },
+  zh: { ...zh, history: history.zh, live: live.zh },
 };
 
 /**

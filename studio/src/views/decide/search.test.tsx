@@ -35,7 +35,7 @@ test('folded statements are called by the word of their kind, in both languages'
 test('a table that is called by its kind has no word for its kind', () => {
   language.value = 'en';
   const head = (table: string): string | undefined =>
-    drawn('flows', table).querySelector('.search-head > span')?.textContent?.trim();
+    drawn('flows', table).querySelector('.search-head > span')?.textContent.trim();
   expect(head('flows')).toBe('flows');
   expect(head('talk')).toBe('flows talk');
 });
