@@ -171,14 +171,19 @@ test('a row is added by its name, without conditions, also to a table without ro
   };
   await add('first');
   // The new row is chosen, and its cells are inputs.
-  await cell(page, 'first', 'n').fill('> 7');
-  await cell(page, 'first', 'n').press('Enter');
+  // The editor would otherwise be opened with the text before the change.
+  const write = async (row: string, column: string, text: string): Promise<void> => {
+    const changed = page.waitForResponse((response) => response.url().endsWith('/api/rows'));
+    await cell(page, row, column).fill(text);
+    await cell(page, row, column).press('Enter');
+    await changed;
+  };
+  await write('first', 'n', '> 7');
   await until('the condition', async () => (await edited(page)).includes('route first disabled when n > 7'));
   await page.getByRole('combobox', { name: 'Table' }).selectOption('empty');
   await page.locator('.grid-row', { hasText: 'rest' }).waitFor();
   await add('own');
-  await cell(page, 'own', 'text').fill('contains "a"');
-  await cell(page, 'own', 'text').press('Enter');
+  await write('own', 'text', 'contains "a"');
   await until('its condition', async () =>
     (await edited(page)).includes('route own disabled when text contains "a" -> rest'),
   );
