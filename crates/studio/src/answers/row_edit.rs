@@ -2,6 +2,7 @@
 //! before it becomes the editor's text.
 
 use super::row_new::new_row;
+use super::row_text::{Replacement, block_start, gap_after};
 use super::table::{Conjunct, rule_conjuncts};
 use crate::api::{EditRow, EditedRow, RowChange};
 use crate::error::{Answer, RequestError, verbatim_message};
@@ -18,9 +19,6 @@ use rulec_syntax::ast::{Route, Statement, StatementKind, Target};
 use rulec_syntax::{format as formatter, parse, write};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// A byte range of a file's text, and the text that replaces it.
-pub(super) type Replacement = (std::ops::Range<usize>, String);
 
 /// A row of a decision table: the text of its file, and the row's statement in it.
 struct RowText<'a> {
@@ -233,17 +231,6 @@ fn add_copy(program: &Program, rule: &Rule, row: &RowText<'_>) -> Vec<Replacemen
     vec![(statement.end..statement.end, copy)]
 }
 
-/// Returns the white space between a statement that begins at `start` and a new one after it: a
-/// blank line and the indentation. If other text precedes the statement in its line, returns a
-/// space, because a line break could end a `table` that is in one line.
-pub(super) fn gap_after(text: &str, start: usize) -> String {
-    let line = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
-    match &text[line..start] {
-        indent if indent.trim().is_empty() => format!("\n\n{indent}"),
-        _ => " ".to_owned(),
-    }
-}
-
 /// Returns the replacements that move a row, with the comments before it, in front of the row
 /// `other`. The moved row also gets `priority`, because rows are ordered by priority first.
 fn move_before(row: &RowText<'_>, other: &RowText<'_>, priority: i64) -> Vec<Replacement> {
@@ -277,24 +264,6 @@ fn block(row: &RowText<'_>) -> std::ops::Range<usize> {
     let blank = after.len() - after.trim_start().len();
     let next_line = after[..blank].rfind('\n').map_or(0, |newline| newline + 1);
     start..end + next_line
-}
-
-/// Returns the start of the block of a statement that begins at `statement`: of its line, or of the
-/// comments directly before its line.
-pub(super) fn block_start(text: &str, statement: usize) -> usize {
-    let line_start = |position: usize| text[..position].rfind('\n').map_or(0, |newline| newline + 1);
-    let mut start = line_start(statement);
-    if !text[start..statement].trim().is_empty() {
-        start = statement;
-    }
-    while start > 0 && text[..start].ends_with('\n') {
-        let previous = line_start(start - 1);
-        if !text[previous..start].trim_start().starts_with('#') {
-            break;
-        }
-        start = previous;
-    }
-    start
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Adds a row without conditions to a decision table, also to a table that has no row. The row is
 //! disabled, so that it changes no decision until the author has edited it.
 
-use super::row_edit::{Replacement, block_start, gap_after};
+use super::row_text::{Replacement, block_start, gap_after};
 use crate::error::{Answer, RequestError};
 use rulec::{Rules, Span};
 use rulec_base::message;
