@@ -152,8 +152,7 @@ fn a_call_of_a_def_is_quoted_with_its_arguments() {
         rules,
         "still",
         json!({"text": "run", "ctx": {"count": 4}}),
-        &["text is \"run\", needs `quiet(verbs)` and another value, because `run` is tried earlier: \
-            `mentions(verbs)` (\"\")"],
+        &["text is \"run\", needs `quiet(verbs)` (\"other\")"],
     );
     check(
         rules,
