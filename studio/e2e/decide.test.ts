@@ -86,6 +86,11 @@ test('the answer comes first: one sentence, one large name, and the words that d
       .evaluate((element) => parseFloat(getComputedStyle(element).fontSize));
   expect(await size('.headline-target')).toBeGreaterThan(1.5 * (await size('body')));
   expect(await size('.way')).toBeLessThan(await size('body'));
+  // Text has three sizes: small, body and large.
+  const sizes = await page
+    .locator('body *')
+    .evaluateAll((elements) => elements.map((element) => getComputedStyle(element).fontSize));
+  expect([...new Set(sizes)].sort()).toEqual(['13px', '15px', '36px']);
   // Failed routes are one line each, with the arguments of the definition that they use.
   const lines = await page.locator('.stop:not(.chosen) .deciding').allInnerTexts();
   expect(lines).toEqual(expect.arrayContaining(['mentions(show_verbs)', 'mentions(run_verbs)']));
@@ -99,6 +104,31 @@ test('the answer comes first: one sentence, one large name, and the words that d
   await show(page, 'Map');
   await page.locator('.map-target', { hasText: 'refund_handler' }).waitFor();
   expect(await colour('.map-target[title=refund_handler]')).toBe(decided);
+  await end();
+});
+
+test('a near miss shows the public values of a record, and the call of a definition', async () => {
+  const { page, end } = await look(['helpdesk.rules']);
+  await page.locator('textarea[name=text]').fill('run the report');
+  await leadsTo(page, 'default_handler');
+  const refused = page.locator('.near', { hasText: 'run_refused' });
+  expect(await refused.locator('.will').innerText()).toMatch(/"role":/);
+  const files = page.locator('.near', { hasText: 'show_files' });
+  expect(await files.innerText()).toContain('mentions(show_verbs)');
+  expect(await page.locator('.near-list').innerText()).not.toContain('any words');
+  await refused.getByRole('button', { name: 'Try it' }).click();
+  await page.locator('.way', { hasText: 'run_refused' }).waitFor();
+  // The body of the definition has the argument in place of the parameter.
+  await page.locator('.stop-inside code', { hasText: 'word any run_verbs' }).first().waitFor();
+  await end();
+});
+
+test('a flow has no panel of near misses', async () => {
+  const { page, end } = await look(['chatbot.rules']);
+  await page.locator('.headline').waitFor();
+  await page.getByRole('combobox', { name: 'Decided by' }).selectOption('flows');
+  await page.locator('.way', { hasText: 'flows' }).waitFor();
+  expect(await page.getByRole('heading', { name: 'Near misses' }).count()).toBe(0);
   await end();
 });
 

@@ -95,7 +95,7 @@ test('a file that is dropped is replayed: counts, what never fires, a table to f
   await page.locator('.map-detail dt', { hasText: 'Chosen' }).waitFor();
   expect(await page.locator('.map-detail .facts').innerText()).toMatch(/Chosen\s+\d+ \(\d/);
   await page.locator('.map-row', { hasText: 'to_more' }).first().click();
-  expect(await page.locator('.map-detail dt', { hasText: 'Chosen' }).count()).toBe(0);
+  await page.locator('.map-detail dt', { hasText: 'Chosen in more' }).waitFor();
   await end();
 });
 
@@ -300,5 +300,64 @@ test('rulec report writes a file that opens without a server, and in which priva
   await page.locator('.map-row', { hasText: 'known' }).waitFor();
   await page.locator('.sample summary').first().click();
   await page.locator('.sample .rail').first().waitFor();
+  await end();
+});
+
+test('a long message takes no more than its column, so the line number stays in sight', async () => {
+  const long = { text: 'all of my money is gone '.repeat(40), ctx: { message_count: 1 } };
+  const served = ['helpdesk.rules', '--input', 'long.jsonl'];
+  const lines = [long, { text: 'short', ctx: { message_count: 2 } }];
+  const { page, end } = await look(served, {
+    'long.jsonl': lines.map((line) => JSON.stringify(line)).join('\n'),
+  });
+  await show(page, 'Replay');
+  await page.locator('.replay-setup button.primary').click();
+  await replayed(page);
+  await page.locator('.grid-row').nth(1).waitFor();
+  const widths = (selector: string): Promise<number[]> =>
+    page.locator(selector).evaluateAll((rows) => rows.map((row) => row.clientWidth));
+  const [box] = await widths('.grid');
+  for (const row of ['.grid-head', '.grid-row']) {
+    expect(new Set(await widths(row)), row).toEqual(new Set([box]));
+  }
+  // On a phone the table scrolls, and the rows are as wide as their head.
+  await page.setViewportSize({ width: 360, height: 740 });
+  await until('narrow', async () => ((await widths('.grid'))[0] ?? 0) < 360);
+  expect(new Set(await widths('.grid-row'))).toEqual(new Set(await widths('.grid-head')));
+  await end();
+});
+
+test('the whole map is in sight after "Fit", a jump has its count, and a second visit asks for nothing', async () => {
+  const { page, end } = await look(['helpdesk.rules', '--input', 'helpdesk_messages.jsonl']);
+  await page.setViewportSize({ width: 1600, height: 900 });
+  await show(page, 'Replay');
+  await page.locator('.replay-setup button.primary').click();
+  await replayed(page);
+  await show(page, 'Map');
+  await page.locator('.map-target').first().waitFor();
+  await page.getByRole('button', { name: 'Fit' }).click();
+  const bottoms = (): Promise<number> =>
+    page
+      .locator('.map-card, .map-target')
+      .evaluateAll((boxes) => Math.max(...boxes.map((box) => box.getBoundingClientRect().bottom)));
+  await until('all boxes', async () => (await bottoms()) < 900);
+  expect(
+    await page.locator('.map-row', { hasText: 'to_billing' }).locator('.map-row-count').innerText(),
+  ).toBe('2');
+  const asked: string[] = [];
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+  await show(page, 'Decide');
+  await page.locator('.headline').waitFor();
+  await show(page, 'Map');
+  await page.locator('.map-target').first().waitFor();
+  expect(asked.filter((path) => path === '/api/map')).toEqual([]);
+  // On a phone, handlers are next to the table.
+  await page.setViewportSize({ width: 360, height: 740 });
+  await until('a handler', async () => {
+    const boxes = await page
+      .locator('.map-target')
+      .evaluateAll((all) => all.map((box) => box.getBoundingClientRect().right));
+    return boxes.some((right) => right <= 360);
+  });
   await end();
 });

@@ -32,8 +32,8 @@ interface Look {
   end: () => Promise<void>;
 }
 
-async function look(): Promise<Look> {
-  const served = await studio(['t.rules'], { 't.rules': RULES });
+async function look(rules = RULES): Promise<Look> {
+  const served = await studio(['t.rules'], { 't.rules': rules });
   const { page, context, troubles } = await open(browser, served.address);
   await show(page, 'Map');
   await page.getByRole('button', { name: 'Decision table' }).click();
@@ -142,5 +142,54 @@ test('rows are added, moved and disabled', async () => {
   expect(text).toContain('route small priority 2 when n < 5');
   expect(text.indexOf('route small')).toBeLessThan(text.indexOf('# Large amounts.'));
   expect(text).toContain('route small_2 disabled when');
+  await end();
+});
+
+test('on a phone, the details of the chosen row are below the table, whose inputs stay in sight', async () => {
+  const { page, end } = await look();
+  await page.setViewportSize({ width: 360, height: 740 });
+  await page.locator('.grid-row', { hasText: 'big' }).click();
+  const detail = page.locator('.map-detail');
+  await detail.waitFor();
+  const input = await cell(page, 'big', 'n').boundingBox();
+  expect(input?.y).toBeLessThan(740 - 34);
+  expect(input?.y).toBeGreaterThan(0);
+  const grid = await page.locator('.grid').boundingBox();
+  // Most of the first input is beside the name of the row.
+  const first = await page.locator('.grid-row .cell-input').first().boundingBox();
+  expect((grid?.x ?? 0) + (grid?.width ?? 0) - (first?.x ?? 0)).toBeGreaterThan(120);
+  expect((await detail.boundingBox())?.y).toBeGreaterThan((grid?.y ?? 0) + (grid?.height ?? 0));
+  await end();
+});
+
+test('a row is added by its name, without conditions, also to a table without rows', async () => {
+  const { page, end } = await look(`table empty { default -> rest }\n\n${RULES}`);
+  const add = async (name: string): Promise<void> => {
+    await page.getByRole('textbox', { name: 'Name of a new row' }).fill(name);
+    await page.getByRole('button', { name: '+ Add a row' }).click();
+    await page.locator('.grid-row', { hasText: name }).waitFor();
+  };
+  await add('first');
+  // The new row is chosen, and its cells are inputs.
+  // The editor would otherwise be opened with the text before the change.
+  const write = async (row: string, column: string, text: string): Promise<void> => {
+    const changed = page.waitForResponse((response) => response.url().endsWith('/api/rows'));
+    await cell(page, row, column).fill(text);
+    await cell(page, row, column).press('Enter');
+    await changed;
+  };
+  await write('first', 'n', '> 7');
+  await until('the condition', async () => (await edited(page)).includes('route first disabled when n > 7'));
+  await page.getByRole('combobox', { name: 'Table' }).selectOption('empty');
+  await page.locator('.grid-row', { hasText: 'rest' }).waitFor();
+  await add('own');
+  await write('own', 'text', 'contains "a"');
+  await until('its condition', async () =>
+    (await edited(page)).includes('route own disabled when text contains "a" -> rest'),
+  );
+  // A name that exists is refused, with the reason.
+  await page.getByRole('textbox', { name: 'Name of a new row' }).fill('big');
+  await page.getByRole('button', { name: '+ Add a row' }).click();
+  await page.getByRole('alert').waitFor();
   await end();
 });

@@ -143,6 +143,50 @@ fn changes_are_told_in_words() {
 }
 
 #[test]
+fn a_call_of_a_def_is_quoted_with_its_arguments() {
+    let rules = "list verbs = [\"run\"]\n\
+        def mentions(words: list<string>) = text contains word any words ignoring case\n\
+        def quiet(words: list<string>) = not mentions(words) and ctx.count > 3\n\
+        route run when mentions(verbs) -> h\nroute still when quiet(verbs) -> s\ndefault -> d";
+    check(rules, "run", json!({"text": "x"}), &["text is \"x\", needs `mentions(verbs)` (\"run\")"]);
+    check(
+        rules,
+        "still",
+        json!({"text": "run", "ctx": {"count": 4}}),
+        &["text is \"run\", needs `quiet(verbs)` (\"other\")"],
+    );
+    check(
+        rules,
+        "still",
+        json!({"text": "x", "ctx": {"count": 1}}),
+        &["ctx.count is 1, needs more than 3 (4)"],
+    );
+}
+
+#[test]
+fn of_a_record_only_the_private_fields_are_masked() {
+    let rules = Rules::from_text(
+        "input { text: string, user?: { role: string, phone?: string @private } }\n\
+        route known when user is present and user.role != \"admin\" -> k\n\
+        route called when user.phone is present -> c\ndefault -> d",
+    );
+    let rules = rules.expect("rules");
+    let masked = |route: &str, message: Json| {
+        let found = rules.main().why_not(route, &message).expect("there is such a route").masked();
+        let Remedy::Change { fields, message, .. } = found.remedy else { panic!("{route}: {found:?}") };
+        (fields[0].field.clone(), fields[0].is.clone(), fields[0].would_be.clone(), message)
+    };
+    // The new record has no private value, so the message is shown too.
+    let (field, is, would_be, message) = masked("known", json!({"text": "x"}));
+    assert_eq!((&*field, is), ("user", json!(null)));
+    assert!(would_be["role"].is_string(), "{would_be}");
+    assert_eq!(rules.decide(&message).chosen(), Some("known"), "{message}");
+    let own = json!({"text": "x", "user": {"role": "admin"}});
+    let (field, is, would_be, message) = masked("called", own);
+    assert_eq!((&*field, is, would_be, message), ("user.phone", json!(null), json!("•••"), json!(null)));
+}
+
+#[test]
 fn routes_that_take_nothing_and_unknown_names_are_told() {
     let rules =
         Rules::from_text("route a when n > 1 -> a\nroute b when n > 2 -> b\ndefault -> d").expect("rules");

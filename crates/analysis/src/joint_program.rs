@@ -117,7 +117,7 @@ impl MergedIds {
     fn renumber_cond(&self, cond: &mut Cond) {
         match &mut cond.kind {
             CondKind::Const(_) => {}
-            CondKind::Not(inner) | CondKind::NotTrue(inner) | CondKind::Call(_, inner) => {
+            CondKind::Not(inner) | CondKind::NotTrue(inner) | CondKind::Call(_, _, inner) => {
                 self.renumber_cond(inner)
             }
             CondKind::And(parts) | CondKind::Or(parts) => {

@@ -14,9 +14,9 @@ use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_base::source::SourceMap;
 use rulec_eval::decision::Choice;
-use rulec_eval::trace::MASK;
 use rulec_lang::history::PastView;
 use rulec_lang::operators::{Op, TestMode};
+use rulec_lang::privacy::Privacy;
 use rulec_lang::value::Tri;
 use rulec_sema::hir::{
     Cond, CondKind, Expr, ExprKind, Operand, Predicate, Program, RuleId, SlotId, TableId, Term,
@@ -42,20 +42,17 @@ pub struct WhyNot {
 
 impl WhyNot {
     /// Returns the explanation with masked values of `@private` fields, fit for logs. The message
-    /// that the remedy proposes becomes null if it has private values, or if a private field must
-    /// change.
+    /// that the remedy proposes becomes null if it has private values, or if a private value must
+    /// change. Of a record with private fields, only these fields are masked.
     #[must_use]
     pub fn masked(mut self) -> WhyNot {
         let Remedy::Change { fields, message, .. } = &mut self.remedy else { return self };
         if self.private_message {
             *message = Json::Null;
         }
-        for field in fields.iter_mut().filter(|field| field.private) {
-            for value in [&mut field.is, &mut field.would_be] {
-                if !value.is_null() {
-                    *value = MASK.into();
-                }
-            }
+        for field in fields {
+            let Some(Masked { is, would_be }) = field.masked.take() else { continue };
+            (field.is, field.would_be) = (is, would_be);
             field.needs.clear();
             *message = Json::Null;
         }
@@ -97,8 +94,28 @@ pub struct FieldChange {
     pub would_be: Json,
     /// What the rules require of the field, in words, such as "more than 3".
     pub needs: Vec<Message>,
-    /// Whether the field is `@private`, so that its values must be masked.
+    /// Whether the field or a field inside it is `@private`, so that values must be masked.
     pub private: bool,
+    /// The masked values; `None` if neither `is` nor `would_be` has a private value.
+    #[serde(skip)]
+    masked: Option<Masked>,
+}
+
+/// The values of a [`FieldChange`] with masks in place of the private values.
+#[derive(Clone, Debug, PartialEq)]
+struct Masked {
+    is: Json,
+    would_be: Json,
+}
+
+impl Masked {
+    /// Masks the values of a field with this privacy. Returns `None` if there is nothing to mask.
+    fn new(privacy: Privacy<'_>, is: &Json, would_be: &Json) -> Option<Masked> {
+        let masked = Masked { is: privacy.mask(is.clone()), would_be: privacy.mask(would_be.clone()) };
+        // The requirements of a private field are private, even if both of its values are missing.
+        let is_private = matches!(privacy, Privacy::Private(_));
+        (is_private || (&masked.is, &masked.would_be) != (is, would_be)).then_some(masked)
+    }
 }
 
 /// The input of [`explain_why_not`]: a message, and the statement that the message should select.
@@ -307,10 +324,12 @@ fn describe_change(
     }
     let fields = changed.into_iter().map(|keys| {
         let privacy = keys.iter().fold(query.program.message_privacy(), |privacy, key| privacy.at_key(key).0);
+        let (is, would_be) = (value_at(query.message, keys), value_at(&nearest.message, keys));
         FieldChange {
             field: keys.join("."),
-            is: value_at(query.message, keys),
-            would_be: value_at(&nearest.message, keys),
+            masked: Masked::new(privacy, &is, &would_be),
+            is,
+            would_be,
             needs: words.requirements_about(keys),
             private: !privacy.is_public(),
         }
@@ -319,6 +338,32 @@ fn describe_change(
         fields: fields.collect(),
         smallest: nearest.smallest && !is_undecided,
         message: nearest.message.clone(),
+    }
+}
+
+/// A predicate or quantifier, with the truth value that it should have.
+#[derive(Clone, Copy)]
+struct WantedTest<'c> {
+    cond: &'c Cond,
+    /// The truth value; inside a negation the opposite of the value of the whole condition.
+    want: bool,
+    /// The outermost call of a `def` whose body has the predicate, and the truth value that the
+    /// call should have. `None` if no `def` has the predicate.
+    call: Option<(&'c Cond, bool)>,
+}
+
+impl<'c> WantedTest<'c> {
+    /// Returns the condition that a message quotes, and the truth value that it should have. The
+    /// body of a `def` has parameters that its reader does not know, so the call is quoted.
+    fn quoted(self) -> (&'c Cond, bool) {
+        self.call.unwrap_or((self.cond, self.want))
+    }
+
+    /// True if the predicate has the wanted truth value for a message. False if the predicate is
+    /// unknown.
+    fn is_satisfied(self, words: &RequirementWords<'_, '_>, message: &Json) -> bool {
+        let past = (words.past)(message);
+        words.report.evaluate_over(self.cond, message, past) == Tri::from(self.want)
     }
 }
 
@@ -351,49 +396,59 @@ impl RequirementWords<'_, '_> {
     /// Collects requirements from a condition that should have the truth value `want`. Only
     /// predicates that get their required value by the change of the message are collected.
     fn collect_newly_satisfied(&mut self, cond: &Cond, want: bool) {
-        self.for_each_test(cond, want, &mut |words, test_cond, want| {
-            if !has_truth_value(words, test_cond, words.old_message, want)
-                && has_truth_value(words, test_cond, words.new_message, want)
-            {
-                let need = words.describe_requirement(test_cond, want);
-                words.requirements.push((words.fields_read(test_cond), need));
+        self.for_each_test(cond, want, None, &mut |words, test| {
+            if test.is_satisfied(words, words.old_message) || !test.is_satisfied(words, words.new_message) {
+                return;
             }
+            let need = words.describe_requirement(test);
+            words.requirements.push((words.fields_read(test.cond), need));
         });
     }
 
     /// Collects requirements from the condition of an earlier statement: its predicates that have
     /// different values for the original and the changed message.
     fn collect_changed_tests(&mut self, cond: &Cond, name: &str) {
-        self.for_each_test(cond, true, &mut |words, test_cond, want| {
-            if has_truth_value(words, test_cond, words.old_message, want)
-                != has_truth_value(words, test_cond, words.new_message, want)
-            {
-                let quoted = words.report.quote(test_cond.span);
+        self.for_each_test(cond, true, None, &mut |words, test| {
+            if test.is_satisfied(words, words.old_message) != test.is_satisfied(words, words.new_message) {
+                let quoted = words.report.quote(test.quoted().0.span);
                 let need = message!("another value, because `{name}` is tried earlier: `{quoted}`");
-                words.requirements.push((words.fields_read(test_cond), need));
+                words.requirements.push((words.fields_read(test.cond), need));
             }
         });
     }
 
     /// Calls `visit` for each predicate and quantifier in a condition. `want` is the truth value
-    /// that `cond` should have. The bool that `visit` receives is the truth value that the
-    /// predicate should have; inside a negation it is the opposite.
-    fn for_each_test(&mut self, cond: &Cond, want: bool, visit: &mut dyn FnMut(&mut Self, &Cond, bool)) {
+    /// that `cond` should have. `call` is the outermost call of a `def` whose body `cond` is in,
+    /// with the truth value that the call should have.
+    fn for_each_test(
+        &mut self,
+        cond: &Cond,
+        want: bool,
+        call: Option<(&Cond, bool)>,
+        visit: &mut dyn FnMut(&mut Self, WantedTest<'_>),
+    ) {
         match &cond.kind {
             CondKind::Const(_) => {}
-            CondKind::Not(inner) | CondKind::NotTrue(inner) => self.for_each_test(inner, !want, visit),
-            CondKind::Call(_, inner) => self.for_each_test(inner, want, visit),
+            CondKind::Not(inner) | CondKind::NotTrue(inner) => {
+                self.for_each_test(inner, !want, call, visit);
+            }
+            CondKind::Call(_, _, inner) => {
+                self.for_each_test(inner, want, call.or(Some((cond, want))), visit);
+            }
             CondKind::And(parts) | CondKind::Or(parts) => {
-                parts.iter().for_each(|part| self.for_each_test(part, want, visit));
+                parts.iter().for_each(|part| self.for_each_test(part, want, call, visit));
             }
             CondKind::Branch { conditions, .. } => {
-                conditions.iter().for_each(|part| self.for_each_test(&part.cond, want, visit));
+                conditions.iter().for_each(|part| self.for_each_test(&part.cond, want, call, visit));
             }
             CondKind::Let(id) => match self.report.program.let_body(*id) {
-                Term::Cond(body) => self.for_each_test(body, want, visit),
-                Term::Expr(_) => visit(self, cond, want),
+                // The body of a `let` has no parameters, so its own text is quoted.
+                Term::Cond(body) => self.for_each_test(body, want, None, visit),
+                Term::Expr(_) => visit(self, WantedTest { cond, want, call }),
             },
-            CondKind::Predicate(_) | CondKind::Quantifier { .. } => visit(self, cond, want),
+            CondKind::Predicate(_) | CondKind::Quantifier { .. } => {
+                visit(self, WantedTest { cond, want, call })
+            }
         }
     }
 
@@ -403,17 +458,20 @@ impl RequirementWords<'_, '_> {
         slots.into_iter().map(|slot| program.slots[slot.index()].path.clone()).collect()
     }
 
-    /// Describes the requirement that a predicate has the truth value `want`: in words for a simple
-    /// comparison, otherwise by the source text of the predicate.
-    fn describe_requirement(&self, cond: &Cond, want: bool) -> Message {
-        let comparison = match &cond.kind {
-            CondKind::Predicate(test) => self.describe_comparison(test, want),
+    /// Describes the requirement that a predicate has a truth value: in words for a simple
+    /// comparison, otherwise by the source text of the predicate or of the call that it is in.
+    fn describe_requirement(&self, test: WantedTest<'_>) -> Message {
+        let comparison = match &test.cond.kind {
+            CondKind::Predicate(predicate) => self.describe_comparison(predicate, test.want),
             _ => None,
         };
-        let quoted = self.report.quote(cond.span);
-        comparison.unwrap_or_else(|| match want {
-            true => message!("`{quoted}`"),
-            false => message!("`{quoted}` not to hold"),
+        comparison.unwrap_or_else(|| {
+            let (cond, want) = test.quoted();
+            let quoted = self.report.quote(cond.span);
+            match want {
+                true => message!("`{quoted}`"),
+                false => message!("`{quoted}` not to hold"),
+            }
         })
     }
 
@@ -442,9 +500,4 @@ impl RequirementWords<'_, '_> {
             _ => return None,
         })
     }
-}
-
-/// True if a predicate has the truth value `want` for a message. False if the predicate is unknown.
-fn has_truth_value(words: &RequirementWords<'_, '_>, test_cond: &Cond, message: &Json, want: bool) -> bool {
-    words.report.evaluate_over(test_cond, message, (words.past)(message)) == Tri::from(want)
 }

@@ -219,7 +219,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
                 eval.run_quantifier(Part::Cond(cond), list, body, run_loop).unwrap_or(Tri::Unknown)
             }
             CondKind::Let(id) => eval.eval_let_cond(*id),
-            CondKind::Call(_, body) => eval.eval_cond(body),
+            CondKind::Call(_, _, body) => eval.eval_cond(body),
             CondKind::Branch { all, conditions } => eval.eval_branch(*all, conditions),
         }
     }

@@ -4,10 +4,12 @@
 //!
 //! - `trace/record.rs` observes the evaluator and assembles tables and routes.
 //! - `trace/cond.rs` builds the nodes of conditions.
+//! - `trace/bound.rs` quotes the bodies of `def`s.
 //! - `trace/operand.rs` lists values and explains why a value is missing.
 //! - `trace/private.rs` masks private values.
 //! - `trace/truths.rs` counts results over many decisions.
 
+mod bound;
 mod cond;
 mod data;
 mod operand;

@@ -55,7 +55,7 @@ fn suppress_action(diagnostic: &Diagnostic, span: Span, sources: &SourceMap) -> 
     let text = &sources.get(span.file)?.text;
     let start = statement_start(text, span.start as usize)?;
     let indent: String = text[start..].chars().take_while(|c| matches!(c, ' ' | '\t')).collect();
-    let comment = format!("{indent}# rulec: allow {} \n", diagnostic.code);
+    let comment = format!("{indent}# rulec: allow {}\n", diagnostic.code);
     let edits = vec![Edit { span: Span::new(span.file, start, start), replacement: comment }];
     Some(CodeAction { title: message!("allow {} for this statement", diagnostic.code), edits, safe: false })
 }

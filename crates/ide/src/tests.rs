@@ -388,6 +388,7 @@ fn findings_have_code_actions() {
     let allow =
         offers.iter().find(|offer| offer.title.starts_with("allow W0102")).expect("it can be allowed");
     assert!(!allow.safe, "an editor must not prefer to silence");
+    assert_eq!(allow.edits[0].replacement, "# rulec: allow W0102\n");
     let after = Analysis::new(&apply_edits(&analysis.sources, &allow.edits), "a.rules");
     assert!(
         after.diagnostics.iter().all(|analysis| analysis.code.to_string() != "W0102"),

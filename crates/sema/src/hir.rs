@@ -30,7 +30,9 @@ pub use privacy::PrivateReads;
 pub use prompts::{PromptTemplate, Prompts, TemplatePart, template_parts};
 pub use size::{MAX_DEPTH, MAX_NODES, Measure};
 pub use test::{Expect, Test, Then};
-pub use tree::{Cond, CondKind, Const, Expr, ExprKind, Fold, Guarded, Operand, Predicate, Term, Var};
+pub use tree::{
+    BoundArgument, Cond, CondKind, Const, Expr, ExprKind, Fold, Guarded, Operand, Predicate, Term, Var,
+};
 pub use workflow::{MAX_GRAPH_SIZE, Merge, Node, PARALLEL_KIND, Workflow};
 
 use crate::request::{Analysis, Feature};

@@ -11,6 +11,8 @@ pub(crate) mod near;
 pub(crate) mod overview;
 pub(crate) mod replays;
 pub(crate) mod row_edit;
+mod row_new;
+mod row_text;
 pub(crate) mod table;
 pub(crate) mod test_block;
 pub(crate) mod workflow;

@@ -1679,7 +1679,8 @@ export type EditRow = {
  */
 rules: number,
 /**
- * Key of the row's statement, such as `routes/refunds`.
+ * Key of the row's statement, such as `routes/refunds`; for a new row, the key that its
+ * statement gets.
  */
 key: string,
 /**
@@ -1706,7 +1707,7 @@ text: string, } | { "kind": "disable",
 /**
  * Whether the row should be disabled.
  */
-disabled: boolean, } | { "kind": "add", } | { "kind": "move",
+disabled: boolean, } | { "kind": "add", } | { "kind": "new", } | { "kind": "move",
 /**
  * Key of the other row's statement, in the same table.
  */

@@ -3,14 +3,15 @@
 import { language } from '../state/prefs';
 import { en } from './en';
 import * as history from './history';
+import * as live from './live';
 import { zh } from './zh';
 
 export type Strings = typeof en;
-type Texts = Strings & { history: typeof history.en };
+type Texts = Strings & { history: typeof history.en; live: typeof live.en };
 
 const TABLES: Record<'en' | 'zh', Texts> = {
-  en: { ...en, history: history.en },
-  zh: { ...zh, history: history.zh },
+  en: { ...en, history: history.en, live: live.en },
+  zh: { ...zh, history: history.zh, live: live.zh },
 };
 
 /**
@@ -21,9 +22,20 @@ export function t(): Texts {
   return TABLES[language.value];
 }
 
+/** Returns the word for the kind of a thing, for a place next to its name; null if it is the name. */
+export function kindBeside(name: string, kind: string): string | null {
+  return kind === name ? null : kind;
+}
+
 /** Formats a number in the chosen language. */
 export function number(value: number): string {
   return value.toLocaleString(language.value === 'zh' ? 'zh-CN' : 'en-GB');
+}
+
+/** Formats a number in words with two digits, such as “2.1 trillion”. */
+export function about(value: number): string {
+  const style = { notation: 'compact', compactDisplay: 'long', maximumSignificantDigits: 2 } as const;
+  return value.toLocaleString(language.value === 'zh' ? 'zh-CN' : 'en-GB', style);
 }
 
 /** Formats a fraction of a whole as a percentage. */

@@ -7,8 +7,10 @@ import { type Window, windowOf } from './window';
 export interface Column<Row> {
   key: string;
   title: string;
-  /** Width for `grid-template-columns`. */
-  width: string;
+  /** Minimum width in pixels. */
+  width: number;
+  /** Share of the space that the minimum widths leave; none by default. */
+  grow?: number;
   number?: boolean;
   /** Edge at which the column stays visible while the others scroll. */
   frozen?: 'left' | 'right';
@@ -47,7 +49,9 @@ export function VirtualTable<Row>(props: Props<Row>): JSX.Element {
   const view = windowOf(count, rowHeight, scroll, height);
   const { current, setActive, onKeyDown } = useKeys(props, box, view, rowHeight);
   const id = useId();
-  const template = { gridTemplateColumns: columns.map((column) => column.width).join(' ') };
+  // Without this minimum, a row would be as wide as its longest text.
+  const least = { minWidth: `${columns.reduce((sum, column) => sum + column.width, 0)}px` };
+  const template = { gridTemplateColumns: columns.map(trackOf).join(' '), ...least };
   useEffect(() => onWindow?.(view.start, view.end), [view.start, view.end, count, onWindow]);
   useLayoutEffect(() => {
     if (box.current && box.current.scrollTop > view.height) box.current.scrollTop = 0;
@@ -91,7 +95,7 @@ export function VirtualTable<Row>(props: Props<Row>): JSX.Element {
       onKeyDown={onKeyDown}
     >
       <Head {...props} template={template} />
-      <div role="rowgroup" class="grid-body" style={{ height: `${view.height}px` }}>
+      <div role="rowgroup" class="grid-body" style={{ height: `${view.height}px`, ...least }}>
         {rows}
         {count === 0 && (
           <div role="row" class="grid-empty">
@@ -101,6 +105,11 @@ export function VirtualTable<Row>(props: Props<Row>): JSX.Element {
       </div>
     </div>
   );
+}
+
+/** The track of a column, for `grid-template-columns`. */
+function trackOf<Row>({ width, grow }: Column<Row>): string {
+  return grow === undefined ? `${width}px` : `minmax(${width}px, ${grow}fr)`;
 }
 
 interface Keys {

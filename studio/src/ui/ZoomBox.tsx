@@ -3,6 +3,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { t } from '../i18n';
+import { fitting, type Size } from './fit';
 
 interface Props {
   width: number;
@@ -16,6 +17,14 @@ const LEAST = 0.15;
 /** Smallest zoom at which names are readable; the initial zoom of a wide picture. */
 const READABLE = 0.6;
 const MOST = 3;
+/** Space that the frame of the box takes. */
+const EDGE = 4;
+
+/** The space for a picture in its box, which grows up to its maximum height. */
+function roomOf(box: HTMLElement): Size {
+  const height = parseFloat(getComputedStyle(box).maxHeight);
+  return { width: box.clientWidth - EDGE, height: (Number.isNaN(height) ? Infinity : height) - EDGE };
+}
 
 export function ZoomBox({ width, height, label, children }: Props): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
@@ -23,7 +32,7 @@ export function ZoomBox({ width, height, label, children }: Props): JSX.Element 
   const fit = (least: number): void => {
     const element = box.current;
     if (!element || width === 0) return;
-    setZoom(Math.max(least, Math.min(1, (element.clientWidth - 4) / width)));
+    setZoom(fitting({ width, height }, roomOf(element), least));
   };
   useEffect(() => fit(READABLE), [width > 0]);
   const by = (factor: number): void => setZoom((before) => Math.max(LEAST, Math.min(MOST, before * factor)));

@@ -3,9 +3,10 @@ import { expect, test } from 'vitest';
 import type { Map as RulesMap, MapRoute } from '../api/types';
 import { events } from '../events';
 import { windowOf } from '../ui/window';
+import { fitting } from '../ui/fit';
 import { apply, smallest } from './edit/edits';
 import { blocks, pieces } from './edit/markdown';
-import { arrange, find, matches, standing } from './map/model';
+import { arrange, find, matches, passing, standing } from './map/model';
 import { overlapsOf } from './map/overlaps';
 import { bands, MOST } from './replay/bands';
 import { PAGE, Pages, pagesOf } from './replay/pages';
@@ -147,6 +148,40 @@ test('the width of an arrow is by the number of messages', () => {
   expect(r2?.width).toBeGreaterThan(0);
   expect(r2?.width).toBeLessThan(r1?.width ?? 0);
   expect(targets[0]?.count).toBe(135);
+});
+
+test('a jump has the number of messages for which its table chose', () => {
+  const map = rules(3);
+  const counts = new Map([
+    ['t/r0', 5],
+    ['t/deep', 7],
+  ]);
+  const jump = route('jump', { goto: 'inner' });
+  expect(passing(jump, map, null)).toBeNull();
+  expect(passing(route('r0'), map, counts)).toEqual({ count: 5, most: false });
+  expect(passing(jump, map, counts)).toEqual({ count: 7, most: false });
+  // Of two jumps to one table, it is unknown which one a message took.
+  map.tables[0]?.routes.push(route('other', { goto: 'inner' }));
+  expect(passing(jump, map, counts)).toEqual({ count: 7, most: true });
+});
+
+test('a narrow map has a table and the next column side by side on a phone', () => {
+  const look = { search: '', show: 'all' as const, limit: () => 10, counts: null };
+  const wide = arrange(rules(3), look);
+  const { cards, width } = arrange(rules(3), { ...look, narrow: true });
+  expect(width).toBeLessThan(wide.width);
+  const [first, second] = cards;
+  expect(((second?.x ?? 0) + (second?.width ?? 0) - (first?.x ?? 0)) * 0.6).toBeLessThan(336);
+});
+
+test('a picture fits by its height too, if it stays readable', () => {
+  const room = { width: 1000, height: 500 };
+  expect(fitting({ width: 800, height: 400 }, room, 0.15)).toBe(1);
+  expect(fitting({ width: 800, height: 1000 }, room, 0.15)).toBe(0.5);
+  expect(fitting({ width: 2000, height: 100 }, room, 0.15)).toBe(0.5);
+  // A much too high picture stays as wide as the box.
+  expect(fitting({ width: 2000, height: 9000 }, room, 0.15)).toBe(0.5);
+  expect(fitting({ width: 800, height: 1000 }, room, 0.6)).toBe(1);
 });
 
 test('what is looked for is found by name, handler and condition, and by standing', () => {

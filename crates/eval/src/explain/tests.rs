@@ -41,7 +41,8 @@ fn help_desk() -> Fixture {
         let right = Operand::Value(list);
         let test = Predicate { op: Some(Op::Contains), negated: false, mode, left: text, right };
         let body = f.cond("text contains word any verbs ignoring case", CondKind::Predicate(Box::new(test)));
-        f.cond(&call, CondKind::Call("asks_to".into(), Box::new(body)))
+        let bound = vec![BoundArgument { parameter: "verbs".into(), span }];
+        f.cond(&call, CondKind::Call("asks_to".into(), bound, Box::new(body)))
     };
 
     let (asks, about) = (asks_to(&mut f, json!(["show", "list"])), f.use_let(about_files));
@@ -95,16 +96,16 @@ fn a_default_is_explained_by_the_routes_that_did_not_match() {
     why: default → default_handler
       message   text = "hello there"
 
-    ✗ show_files  (priority 100)                         ## Lists files for the user.
+    ✗ show_files  (priority 100)                           ## Lists files for the user.
     │  ✗ asks_to(["show","list"])
-    │  │  ✗ text contains word any verbs ignoring case   text = "hello there"
-    │  – about_files                                     skipped: an earlier operand decided
+    │  │  ✗ text contains word any [verbs] ignoring case   text = "hello there"
+    │  – about_files                                       skipped: an earlier operand decided
     ✗ run_code  (priority 90)
     │  ✗ asks_to(["run","execute"])
-    │  │  ✗ text contains word any verbs ignoring case   text = "hello there"
-    │  – trusted                                         skipped: an earlier operand decided
+    │  │  ✗ text contains word any [verbs] ignoring case   text = "hello there"
+    │  – trusted                                           skipped: an earlier operand decided
     ✗ to_billing  (priority 40)
-    │  ✗ text matches "(?i)\\b(invoice|refund)s?\\b"     text = "hello there"
+    │  ✗ text matches "(?i)\\b(invoice|refund)s?\\b"       text = "hello there"
     ✓ default  → default_handler
     – disabled: old_path
     "##);
@@ -119,19 +120,19 @@ fn a_missing_value_is_named_at_the_test_and_at_the_route() {
                 ctx.user.role = 7
                 ctx.user.permissions is missing
 
-    ✗ show_files  (priority 100)                         ## Lists files for the user.
+    ✗ show_files  (priority 100)                           ## Lists files for the user.
     │  ✗ asks_to(["show","list"])
-    │  │  ✗ text contains word any verbs ignoring case   text = "please run it"
-    │  – about_files                                     skipped: an earlier operand decided
-    ? run_code  (priority 90)                            unknown: ctx.user.role is 7, an int, but a string is needed
+    │  │  ✗ text contains word any [verbs] ignoring case   text = "please run it"
+    │  – about_files                                       skipped: an earlier operand decided
+    ? run_code  (priority 90)                              unknown: ctx.user.role is 7, an int, but a string is needed
     │  ✓ asks_to(["run","execute"])
-    │  │  ✓ text contains word any verbs ignoring case   text = "please run it", found "run"
+    │  │  ✓ text contains word any [verbs] ignoring case   text = "please run it", found "run"
     │  ? trusted
     │  │  ? any of
-    │  │  │  ? ctx.user.role == "admin"                  ctx.user.role is 7, an int, but a string is needed
-    │  │  │  ? ctx.user.permissions contains "execute"   ctx.user.permissions is missing
+    │  │  │  ? ctx.user.role == "admin"                    ctx.user.role is 7, an int, but a string is needed
+    │  │  │  ? ctx.user.permissions contains "execute"     ctx.user.permissions is missing
     ✗ to_billing  (priority 40)
-    │  ✗ text matches "(?i)\\b(invoice|refund)s?\\b"     text = "please run it"
+    │  ✗ text matches "(?i)\\b(invoice|refund)s?\\b"       text = "please run it"
     ✓ default  → default_handler
     – disabled: old_path
     "##);
@@ -147,21 +148,21 @@ fn a_jump_shows_the_table_it_leads_to() {
       message   text = "two Refunds for me"
                 ctx.items = [5, "x", 120, 3, 4]
 
-    ✗ show_files  (priority 100)                         ## Lists files for the user.
+    ✗ show_files  (priority 100)                           ## Lists files for the user.
     │  ✗ asks_to(["show","list"])
-    │  │  ✗ text contains word any verbs ignoring case   text = "two Refunds for me"
-    │  – about_files                                     skipped: an earlier operand decided
+    │  │  ✗ text contains word any [verbs] ignoring case   text = "two Refunds for me"
+    │  – about_files                                       skipped: an earlier operand decided
     ✗ run_code  (priority 90)
     │  ✗ asks_to(["run","execute"])
-    │  │  ✗ text contains word any verbs ignoring case   text = "two Refunds for me"
-    │  – trusted                                         skipped: an earlier operand decided
+    │  │  ✗ text contains word any [verbs] ignoring case   text = "two Refunds for me"
+    │  – trusted                                           skipped: an earlier operand decided
     ✓ to_billing  (priority 40) → goto billing
-    │  ✓ text matches "(?i)\\b(invoice|refund)s?\\b"     text = "two Refunds for me", found "Refunds"
+    │  ✓ text matches "(?i)\\b(invoice|refund)s?\\b"       text = "two Refunds for me", found "Refunds"
     │  table billing
     │  ✓ refund  → refund_handler
-    │  │  ✓ any x in ctx.items: x > 100                  ctx.items = [5, "x", 120, 3, 4]
+    │  │  ✓ any x in ctx.items: x > 100                    ctx.items = [5, "x", 120, 3, 4]
     │  │  │  ✗ x = 5
-    │  │  │  ? x = "x"                                   x is "x", a string, not a number
+    │  │  │  ? x = "x"                                     x is "x", a string, not a number
     │  │  │  ✓ x = 120
     │  │  │  – … 2 more elements skipped: an earlier one decided
     – disabled: old_path

@@ -1,7 +1,6 @@
 //! Builds the trace nodes of conditions. An operand that was not evaluated, because an earlier
 //! operand decided the result, is shown as skipped. An unknown operand never decides the result.
 
-use super::quote::quote_on_one_line;
 use super::record::{StepFrame, TracedEvaluator};
 use super::{Elements, Mark, NodeKind, Note, TraceNode, private};
 use crate::evaluator;
@@ -96,7 +95,7 @@ impl<'a> TracedEvaluator<'a, '_> {
             CondKind::Quantifier { all: true, .. } => (NodeKind::All, None),
             CondKind::Quantifier { all: false, .. } => (NodeKind::Any, None),
             CondKind::Let(id) => (NodeKind::Let, Some(self.program().lets[id.index()].name.to_string())),
-            CondKind::Call(name, _) => (NodeKind::Call, Some(name.to_string())),
+            CondKind::Call(name, ..) => (NodeKind::Call, Some(name.to_string())),
             CondKind::Branch { all: true, .. } => (NodeKind::AllUsable, None),
             CondKind::Branch { all: false, .. } => (NodeKind::AnyUsable, None),
         };
@@ -114,11 +113,6 @@ impl<'a> TracedEvaluator<'a, '_> {
             elements: None,
             past: None,
         }
-    }
-
-    /// Returns the source text of a span, on one line, as the trace quotes it.
-    pub(super) fn source_text(&self, span: Span) -> String {
-        quote_on_one_line(&self.observer.source.text(span))
     }
 
     /// Builds the node of an operand that was not evaluated, because an earlier operand decided the

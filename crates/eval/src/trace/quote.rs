@@ -93,9 +93,74 @@ pub(super) fn quote_on_one_line(text: &str) -> String {
     line
 }
 
+/// Replaces names in source text by other texts. `replacement` returns the text for a name; `None`
+/// leaves the name. A replacement that is an operation gets parentheses. Names after a dot and
+/// names of arguments are no values, so they stay.
+pub(super) fn substitute_names(text: &str, replacement: &dyn Fn(&str) -> Option<String>) -> String {
+    let tokens: Vec<_> = lex::tokenize(text, 0).collect();
+    let mut result = String::with_capacity(text.len());
+    let mut previous = "";
+    for (index, token) in tokens.iter().enumerate() {
+        let word = token.text(text);
+        if token.kind.is_trivia() {
+            result.push_str(word);
+            continue;
+        }
+        let next = tokens[index + 1..].iter().find(|token| !token.kind.is_trivia());
+        let next = next.map_or("", |token| token.text(text));
+        let names_argument = matches!(previous, "(" | ",") && next == ":";
+        let is_value = matches!(token.kind, TokenKind::Word | TokenKind::Quoted)
+            && previous != "."
+            && next != "("
+            && !names_argument;
+        match is_value.then(|| replacement(word.trim_matches('`'))).flatten() {
+            // The whole text needs no parentheses.
+            Some(other) if tokens.len() > 1 && is_operation(&other) => {
+                result.extend(["(", other.as_str(), ")"]);
+            }
+            Some(other) => result.push_str(&other),
+            None => result.push_str(word),
+        }
+        previous = word;
+    }
+    result
+}
+
+/// True if a text has white space outside brackets, as operands and operators have.
+fn is_operation(text: &str) -> bool {
+    let mut depth = 0_usize;
+    lex::tokenize(text, 0).any(|token| {
+        match token.text(text) {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && token.kind.is_trivia()
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::quote_on_one_line;
+    use super::{quote_on_one_line, substitute_names};
+
+    #[test]
+    fn names_are_replaced_where_they_are_values() {
+        let check = |text: &str, expected: &str| {
+            let arguments = |name: &str| {
+                let arguments = [("words", "verbs"), ("limit", "n + 1"), ("list", "[1, 2]")];
+                arguments.iter().find(|(own, _)| *own == name).map(|(_, other)| (*other).to_owned())
+            };
+            assert_eq!(substitute_names(text, &arguments), expected);
+        };
+        check("text contains any words", "text contains any verbs");
+        check("len(text) > limit * 2", "len(text) > (n + 1) * 2");
+        check("limit", "n + 1");
+        check("any x in list: x == `words`", "any x in [1, 2]: x == verbs");
+        check("any x in words: x == 1", "any x in verbs: x == 1");
+        check("ctx.words == \"words\"", "ctx.words == \"words\"");
+        check("f(words: words, limit)", "f(words: verbs, (n + 1))");
+        check("words(1)", "words(1)");
+    }
 
     #[test]
     fn text_is_quoted_on_one_line_without_comments() {

@@ -147,6 +147,16 @@ impl<'a, 's> TraceRecorder<'a, 's> {
         }
     }
 
+    /// Returns the calls of `def`s whose evaluation has not ended, outermost first.
+    pub(super) fn open_calls(&self) -> Vec<&'a Cond> {
+        let open = self.outer_frames.iter().chain([&self.frame]).filter_map(|frame| frame.step);
+        open.filter_map(|step| match step {
+            EvalStep::Cond(cond) if matches!(cond.kind, CondKind::Call(..)) => Some(cond),
+            _ => None,
+        })
+        .collect()
+    }
+
     fn push_frame(&mut self, step: EvalStep<'a>) {
         let mut frame = StepFrame { step: Some(step), ..StepFrame::default() };
         match step {

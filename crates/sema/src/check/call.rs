@@ -9,7 +9,7 @@ use super::path::read_as_declared;
 use super::read::typed_read;
 use super::substitute::Substitution;
 use super::{AlreadyReported, Binding, Checked, CheckedDefinition, Checker, DefBody, MAX_NODES, meant_call};
-use crate::hir::{self, Cond, CondKind, Expr, ExprKind, Measure, Part, Term};
+use crate::hir::{self, BoundArgument, Cond, CondKind, Expr, ExprKind, Measure, Part, Term};
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::Span;
@@ -96,8 +96,12 @@ impl<'a> Checker<'a> {
                 match &mut term {
                     Term::Cond(cond) => {
                         substitution.substitute_in_cond(cond);
-                        let kind = CondKind::Call(name.node.as_str().into(), Box::new(cond.clone()));
-                        *cond = Cond { kind, span };
+                        let bound = def.params.iter().zip(args).map(|((parameter, _), arg)| BoundArgument {
+                            parameter: parameter.clone(),
+                            span: arg.span,
+                        });
+                        let (name, body) = (name.node.as_str().into(), Box::new(cond.clone()));
+                        *cond = Cond { kind: CondKind::Call(name, bound.collect(), body), span };
                     }
                     Term::Expr(expr) => {
                         substitution.substitute_in_expr(expr);

@@ -225,7 +225,7 @@ impl<'p> PresenceProof<'p> {
                 self.presence_proves(list, goal) || (*all != truth && self.proves(body, truth, goal))
             }
             CondKind::Let(id) => self.let_proves(*id, Some(truth), goal),
-            CondKind::Call(_, body) => self.proves(body, truth, goal),
+            CondKind::Call(_, _, body) => self.proves(body, truth, goal),
             CondKind::Branch { .. } => false,
         }
     }

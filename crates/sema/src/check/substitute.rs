@@ -27,7 +27,7 @@ impl Substitution<'_> {
         match &mut cond.kind {
             // A branch of a choice never occurs in a `def`.
             CondKind::Const(_) | CondKind::Let(_) | CondKind::Branch { .. } => {}
-            CondKind::Not(inner) | CondKind::NotTrue(inner) | CondKind::Call(_, inner) => {
+            CondKind::Not(inner) | CondKind::NotTrue(inner) | CondKind::Call(_, _, inner) => {
                 self.substitute_in_cond(inner)
             }
             CondKind::And(parts) | CondKind::Or(parts) => {

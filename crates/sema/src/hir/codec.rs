@@ -135,10 +135,11 @@ impl_codec!(enum CondKind {
     4 Predicate(predicate),
     5 Quantifier { all, list, var, body },
     6 Let(number),
-    7 Call(name, cond),
+    7 Call(name, args, cond),
     8 Branch { all, conditions },
     9 NotTrue(cond),
 });
+impl_codec!(struct BoundArgument { parameter, span });
 impl_codec!(struct Guarded { usable, cond });
 impl_codec!(struct Predicate { op, negated, mode, left, right });
 impl_codec!(enum Operand { 0 Nothing, 1 Value(value), 2 Range { start, end, inclusive, wraps } });

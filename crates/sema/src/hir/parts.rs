@@ -83,7 +83,7 @@ impl Cond {
     pub fn parts(&self) -> Parts<'_> {
         match &self.kind {
             CondKind::Const(_) => Parts::new(),
-            CondKind::Not(inner) | CondKind::NotTrue(inner) | CondKind::Call(_, inner) => {
+            CondKind::Not(inner) | CondKind::NotTrue(inner) | CondKind::Call(_, _, inner) => {
                 smallvec![Part::Cond(inner)]
             }
             CondKind::And(parts) | CondKind::Or(parts) => parts.iter().map(Part::Cond).collect(),
@@ -130,7 +130,7 @@ impl Cond {
     pub fn for_each_predicate_mut(&mut self, change: &mut dyn FnMut(&mut Predicate)) {
         match &mut self.kind {
             CondKind::Const(_) | CondKind::Let(_) => {}
-            CondKind::Not(inner) | CondKind::NotTrue(inner) | CondKind::Call(_, inner) => {
+            CondKind::Not(inner) | CondKind::NotTrue(inner) | CondKind::Call(_, _, inner) => {
                 inner.for_each_predicate_mut(change)
             }
             CondKind::And(parts) | CondKind::Or(parts) => {

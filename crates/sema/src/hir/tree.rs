@@ -50,8 +50,8 @@ pub enum CondKind {
         body: Box<Cond>,
     },
     Let(LetId),
-    /// A call of a `def`: its name, and its body with the arguments substituted.
-    Call(Arc<str>, Box<Cond>),
+    /// A call of a `def`: its name, its arguments, and its body with the arguments substituted.
+    Call(Arc<str>, Vec<BoundArgument>, Box<Cond>),
     /// The conditions of one branch of a `choice`. A condition is *usable* if all values that it
     /// reads are present. Conditions that are not usable are skipped; if all are skipped, the
     /// branch is not chosen.
@@ -61,6 +61,16 @@ pub enum CondKind {
         all: bool,
         conditions: Vec<Guarded>,
     },
+}
+
+/// An argument of a call of a `def`. An explanation needs it to quote the body of the `def` with
+/// the argument in place of the parameter.
+#[derive(Clone, Debug)]
+pub struct BoundArgument {
+    /// The name of the parameter.
+    pub parameter: Arc<str>,
+    /// The argument in the source text of the call.
+    pub span: Span,
 }
 
 #[derive(Clone, Debug)]

@@ -221,7 +221,7 @@ impl<'a> NormalBuilder<'a> {
                 self.conds_of_lets.insert(key, built);
                 built
             }
-            CondKind::Call(_, body) => self.build_cond(body, want),
+            CondKind::Call(_, _, body) => self.build_cond(body, want),
             CondKind::Branch { all, conditions } => self.build_branch(*all, conditions, want),
         }
     }

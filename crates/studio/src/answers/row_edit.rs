@@ -1,6 +1,8 @@
 //! Changes a row of a decision table in the text of the rules. The result is compiled and formatted
 //! before it becomes the editor's text.
 
+use super::row_new::new_row;
+use super::row_text::{Replacement, block_start, gap_after};
 use super::table::{Conjunct, rule_conjuncts};
 use crate::api::{EditRow, EditedRow, RowChange};
 use crate::error::{Answer, RequestError, verbatim_message};
@@ -11,14 +13,12 @@ use crate::state::Studio;
 use rulec::{Rules, Span};
 use rulec_base::message;
 use rulec_base::parallel::Threads;
+use rulec_base::span::FileId;
 use rulec_sema::hir::{Program, Rule};
 use rulec_syntax::ast::{Route, Statement, StatementKind, Target};
 use rulec_syntax::{format as formatter, parse, write};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// A byte range of a file's text, and the text that replaces it.
-type Replacement = (std::ops::Range<usize>, String);
 
 /// A row of a decision table: the text of its file, and the row's statement in it.
 struct RowText<'a> {
@@ -32,25 +32,14 @@ pub(crate) fn edit_row(studio: &Arc<Studio>, request: EditRow) -> Answer<EditedR
     let _one_at_a_time = project.lock_row_edits();
     let snapshot = project.snapshot(true);
     let rules = snapshot.rules()?;
-    let rule = find_rule(rules.program(), &request.key)?;
-    let (file, text) = (snapshot.file_name(rule.span.file), snapshot.analysis.text(rule.span.file));
-    let statements = parse::parse(Threads::default(), rule.span.file, text).statements;
-    let row = find_row(&statements, text, rule.span)?;
-    let candidates = match &request.change {
-        RowChange::Cell { field, text } => change_cell(rules, rule, &row, (field, text.trim()))?,
-        RowChange::Target { text } => vec![change_target(&row, text.trim())],
-        RowChange::Disable { disabled } => vec![disable(&row, *disabled)],
-        RowChange::Add {} => vec![add_copy(rules.program(), rule, &row)],
-        RowChange::Move { before } => {
-            let other = find_rule(rules.program(), before)?;
-            if other.table != rule.table || other.span.file != rule.span.file {
-                return Err(RequestError::invalid(message!(
-                    "a row can be moved only inside its table and its file"
-                )));
-            }
-            vec![move_before(&row, &find_row(&statements, text, other.span)?, other.priority)]
+    let (file, candidates) = match &request.change {
+        RowChange::New {} => {
+            let (file, added) = new_row(rules, &request.key)?;
+            (file, vec![vec![added]])
         }
+        change => change_row(&snapshot, rules, &request.key, change)?,
     };
+    let (file, text) = (snapshot.file_name(file), snapshot.analysis.text(file));
     let was_formatted = formatter::format(text).is_ok_and(|formatted| formatted.text == text);
     let mut first_error = None;
     for replacements in candidates {
@@ -68,6 +57,37 @@ pub(crate) fn edit_row(studio: &Arc<Studio>, request: EditRow) -> Answer<EditedR
         }
     }
     Err(first_error.unwrap_or_else(|| RequestError::invalid(message!("this changes nothing"))))
+}
+
+/// Returns the possible replacements for a change of the row with the key `key`, and their file.
+fn change_row(
+    snapshot: &ProjectSnapshot,
+    rules: &Rules,
+    key: &str,
+    change: &RowChange,
+) -> Answer<(FileId, Vec<Vec<Replacement>>)> {
+    let rule = find_rule(rules.program(), key)?;
+    let file = rule.span.file;
+    let text = snapshot.analysis.text(file);
+    let statements = parse::parse(Threads::default(), file, text).statements;
+    let row = find_row(&statements, text, rule.span)?;
+    let candidates = match change {
+        RowChange::Cell { field, text } => change_cell(rules, rule, &row, (field, text.trim()))?,
+        RowChange::Target { text } => vec![change_target(&row, text.trim())],
+        RowChange::Disable { disabled } => vec![disable(&row, *disabled)],
+        RowChange::Add {} => vec![add_copy(rules.program(), rule, &row)],
+        RowChange::New {} => Vec::new(),
+        RowChange::Move { before } => {
+            let other = find_rule(rules.program(), before)?;
+            if other.table != rule.table || other.span.file != file {
+                return Err(RequestError::invalid(message!(
+                    "a row can be moved only inside its table and its file"
+                )));
+            }
+            vec![move_before(&row, &find_row(&statements, text, other.span)?, other.priority)]
+        }
+    };
+    Ok((file, candidates))
 }
 
 /// Compiles the rule set as if the file `file` had the text `text`. Returns the first compile
@@ -126,7 +146,7 @@ fn change_cell(
     (field, cell): (&str, &str),
 ) -> Answer<Vec<Vec<Replacement>>> {
     let conjuncts = rule_conjuncts(rules, rule);
-    let is_of_field = |conjunct: &Conjunct| conjunct.fields == [field];
+    let is_of_field = |conjunct: &Conjunct| conjunct.column.as_deref() == Some(field);
     if cell.is_empty() {
         let kept: Vec<&Conjunct> = conjuncts.iter().filter(|conjunct| !is_of_field(conjunct)).collect();
         if kept.iter().all(|conjunct| conjunct.is_exception) {
@@ -202,22 +222,13 @@ fn add_copy(program: &Program, rule: &Rule, row: &RowText<'_>) -> Vec<Replacemen
     let (statement, head) = (range(row.statement.span), range(row.route.name.span));
     let disabled = if row.route.disabled.is_some() { "" } else { " disabled" };
     let copy = format!(
-        "\n\n{}{}{}{disabled}{}",
-        indent(row),
+        "{}{}{}{disabled}{}",
+        gap_after(row.text, statement.start),
         &row.text[statement.start..head.start],
         write::quote_name(&name.unwrap_or_default()),
         &row.text[head.end..statement.end]
     );
     vec![(statement.end..statement.end, copy)]
-}
-
-/// Returns the white space before the row's statement in its line. Empty if other text precedes the
-/// statement.
-fn indent<'a>(row: &RowText<'a>) -> &'a str {
-    let start = row.statement.span.start as usize;
-    let line = row.text[..start].rfind('\n').map_or(0, |newline| newline + 1);
-    let before = &row.text[line..start];
-    if before.trim().is_empty() { before } else { "" }
 }
 
 /// Returns the replacements that move a row, with the comments before it, in front of the row
@@ -247,18 +258,7 @@ fn move_before(row: &RowText<'_>, other: &RowText<'_>, priority: i64) -> Vec<Rep
 /// Returns the byte range of a row's statement in whole lines. Includes the comments directly
 /// before it, and the blank lines after it.
 fn block(row: &RowText<'_>) -> std::ops::Range<usize> {
-    let line_start = |position: usize| row.text[..position].rfind('\n').map_or(0, |newline| newline + 1);
-    let mut start = line_start(row.statement.span.start as usize);
-    if !row.text[start..row.statement.span.start as usize].trim().is_empty() {
-        start = row.statement.span.start as usize;
-    }
-    while start > 0 && row.text[..start].ends_with('\n') {
-        let previous = line_start(start - 1);
-        if !row.text[previous..start].trim_start().starts_with('#') {
-            break;
-        }
-        start = previous;
-    }
+    let start = block_start(row.text, row.statement.span.start as usize);
     let end = row.statement.span.end as usize;
     let after = &row.text[end..];
     let blank = after.len() - after.trim_start().len();
@@ -269,7 +269,6 @@ fn block(row: &RowText<'_>) -> std::ops::Range<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rulec_base::span::FileId;
 
     const TEXT: &str =
         "## One.\nroute a priority 5 when x > 1 -> h(n: 1)\n\nroute b disabled when y > 1 -> g\n";

@@ -12,9 +12,9 @@ use crate::state::Studio;
 use rulec::{Code, Rules, Span};
 use rulec_base::message;
 use rulec_report::drawing::{describe_target, one_line};
-use rulec_sema::hir::{Cond, CondKind, Part, ROUTES_TABLE, Rule, TableKind};
+use rulec_sema::hir::{Cond, CondKind, Part, Program, ROUTES_TABLE, Rule, TableKind};
 use serde::Deserialize;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// Maximum number of columns of a decision table. Conditions on other fields are listed after the
@@ -37,10 +37,10 @@ pub(crate) fn table(studio: &Arc<Studio>, request: TableQuery) -> Answer<Decisio
     build_table(&snapshot, &request.table, request.analysed)
 }
 
-/// A conjunct of a route's condition, which is an operand of `and`: its text, and the fields that
-/// it reads.
+/// A conjunct of a route's condition, which is an operand of `and`: its text, and its column.
 pub(super) struct Conjunct {
-    pub fields: Vec<String>,
+    /// The field whose column has the conjunct; `None` if it fits no column.
+    pub column: Option<String>,
     text: String,
     /// The position of the conjunct in its file. For an exception, without the word `unless`.
     pub span: Span,
@@ -65,7 +65,10 @@ pub(crate) fn build_table(snapshot: &ProjectSnapshot, name: &str, analysed: bool
     let rows: Vec<&Rule> = enabled.chain(disabled).collect();
     let findings = if analysed { snapshot.findings() } else { snapshot.findings_so_far() };
     let conjuncts: Vec<Vec<Conjunct>> = rows.iter().map(|rule| rule_conjuncts(rules, rule)).collect();
-    let columns = choose_columns(&conjuncts);
+    let mut columns = choose_columns(&conjuncts);
+    if columns.is_empty() && table.kind == TableKind::Routes {
+        columns = field_columns(program);
+    }
     let column_indexes: HashMap<&str, usize> =
         columns.iter().enumerate().map(|(index, column)| (column.field.as_str(), index)).collect();
     let mut table_rows: Vec<TableRow> = rows
@@ -141,24 +144,40 @@ fn collect_conjuncts(rules: &Rules, cond: &Cond, conjuncts: &mut Vec<Conjunct>) 
                 .collect();
             fields.sort();
             fields.dedup();
+            let column = column_of(&fields);
             let text = one_line(rules.sources().slice(cond.span));
             let is_exception = matches!(kind, CondKind::NotTrue(_));
             let text = if is_exception { format!("unless {text}") } else { text };
             let needs_parentheses = matches!(kind, CondKind::Or(_) | CondKind::Quantifier { .. });
-            conjuncts.push(Conjunct { fields, text, span: cond.span, is_exception, needs_parentheses });
+            conjuncts.push(Conjunct { column, text, span: cond.span, is_exception, needs_parentheses });
         }
     }
 }
 
+/// Returns the field whose column has a conjunct that reads `fields`: the only field, or the record
+/// that contains all fields. `None` if there is no such record inside the top level of the message,
+/// which groups unrelated fields.
+fn column_of(fields: &[String]) -> Option<String> {
+    let (first, others) = fields.split_first()?;
+    if others.is_empty() {
+        return Some(first.clone());
+    }
+    let keys: Vec<&str> = first.split('.').collect();
+    let common = others.iter().fold(keys.len(), |common, field| {
+        keys.iter().zip(field.split('.')).take(common).take_while(|(key, other)| *key == other).count()
+    });
+    (common > 1).then(|| keys[..common].join("."))
+}
+
 /// Chooses the columns of a decision table. A field gets a column if some conjunct (operand of an
-/// `and`) reads only this field. Fields that the most rows test come first.
+/// `and`) reads only this field or its parts. Fields that the most rows test come first.
 fn choose_columns(rows: &[Vec<Conjunct>]) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::new();
     let mut indexes: HashMap<&str, usize> = HashMap::new();
     for row in rows {
         let mut row_fields: Vec<&str> = Vec::new();
         for conjunct in row {
-            let [field] = conjunct.fields.as_slice() else { continue };
+            let Some(field) = &conjunct.column else { continue };
             if row_fields.contains(&field.as_str()) {
                 continue;
             }
@@ -175,6 +194,14 @@ fn choose_columns(rows: &[Vec<Conjunct>]) -> Vec<Column> {
     columns
 }
 
+/// Returns a column for each field that the rules read, for a table whose rows have no conditions.
+/// In such columns an author writes the first conditions.
+fn field_columns(program: &Program) -> Vec<Column> {
+    let fields = program.slots.iter().filter(|slot| slot.root.is_none()).map(|slot| slot.name());
+    let fields: BTreeSet<String> = fields.chain(["text".to_owned()]).collect();
+    fields.into_iter().take(MAX_COLUMNS).map(|field| Column { field, rows: 0 }).collect()
+}
+
 /// Returns the cells of a row (`None` for an empty cell), and the texts of the conjuncts (operands
 /// of an `and`) that fit no column. `columns` is the number of columns; `column_indexes` finds the
 /// column of a field.
@@ -184,11 +211,8 @@ fn row_cells(
     columns: usize,
 ) -> (Vec<Option<String>>, Vec<String>) {
     let (mut cells, mut others) = (vec![None; columns], Vec::new());
-    for Conjunct { fields, text, .. } in conjuncts {
-        let column = match fields.as_slice() {
-            [field] => column_indexes.get(field.as_str()).map(|index| (*index, field)),
-            _ => None,
-        };
+    for Conjunct { column, text, .. } in conjuncts {
+        let column = column.as_ref().and_then(|field| Some((*column_indexes.get(field.as_str())?, field)));
         let Some((index, field)) = column else {
             others.push(text.clone());
             continue;

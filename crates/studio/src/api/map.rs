@@ -251,7 +251,8 @@ pub struct Overlap {
 pub struct EditRow {
     /// Id of the rule set.
     pub rules: usize,
-    /// Key of the row's statement, such as `routes/refunds`.
+    /// Key of the row's statement, such as `routes/refunds`; for a new row, the key that its
+    /// statement gets.
     pub key: String,
     /// The change to make in the row.
     pub change: RowChange,
@@ -281,6 +282,8 @@ pub enum RowChange {
     },
     /// Adds a disabled copy of the row after it.
     Add {},
+    /// Adds a disabled row without conditions, whose statement gets the key of the request.
+    New {},
     /// Moves the row in front of another row.
     Move {
         /// Key of the other row's statement, in the same table.

@@ -121,3 +121,72 @@ fn rows_come_before_the_analysis() {
     let choice = open.get("/api/table?rules=0&table=tone");
     assert_eq!(choice["rows"][0]["editable"], false);
 }
+
+#[test]
+fn a_row_without_conditions_is_added_also_to_a_table_without_rows() {
+    const TABLES: &str = "\
+route first when goes == true -> goto empty  # the only one
+
+default -> other
+
+table empty {
+  # Nothing else.
+  default -> rest
+}
+
+table line { default -> rest }
+";
+    let open = Open::new(&[("t.rules", TABLES)]);
+    let text = change(&open, "line/own", json!({"kind": "new"}));
+    assert!(text.contains("table line { route own disabled when true -> rest default -> rest }"), "{text}");
+    let text = change(&open, "line/next", json!({"kind": "new"}));
+    assert!(text.contains("-> rest route next disabled when true -> rest default"), "{text}");
+    let text = change(&open, "line/own", json!({"kind": "add"}));
+    assert!(text.contains("-> rest route own_2 disabled when true -> rest route next"), "{text}");
+    let text = change(&open, "routes/second", json!({"kind": "new"}));
+    let expected = "-> goto empty  # the only one\n\nroute second disabled when true -> other\n\ndefault";
+    assert!(text.contains(expected), "{text}");
+    let text = change(&open, "empty/own row", json!({"kind": "new"}));
+    let expected =
+        "table empty {\n  route `own row` disabled when true -> rest\n\n  # Nothing else.\n  default";
+    assert!(text.contains(expected), "{text}");
+    let table = open.get("/api/table?rules=0&draft=true&table=empty");
+    assert_eq!(table["rows"][0]["name"], "own row", "{table}");
+    // There are columns for the first condition.
+    assert_eq!(table["columns"], json!([{"field": "goes", "rows": 0}, {"field": "text", "rows": 0}]));
+    // The condition of a new row is a cell like any other.
+    let cell = json!({"kind": "cell", "field": "text", "text": "contains \"a\""});
+    let text = change(&open, "routes/second", cell);
+    assert!(text.contains("route second disabled when text contains \"a\" -> other"), "{text}");
+    for key in ["routes/first", "empty/", "no/row"] {
+        let new = json!({"rules": 0, "key": key, "change": {"kind": "new"}});
+        assert_eq!(open.refused("POST", "/api/rows", new).0, 422, "{key}");
+    }
+}
+
+#[test]
+fn a_condition_on_several_fields_of_a_record_is_in_the_column_of_the_record() {
+    const TRUSTED: &str = "\
+let trusted = ctx.user.role == \"admin\" or ctx.user.level > 3
+
+route run when text contains \"run\" and trusted -> run_handler
+route mixed when ctx.user.role == text or ctx.count > 3 -> mixed_handler
+default -> other
+";
+    let open = Open::new(&[("t.rules", TRUSTED)]);
+    let table = open.get("/api/table?rules=0&table=routes");
+    let columns: Vec<&str> = table["columns"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|column| column["field"].as_str())
+        .collect();
+    assert_eq!(columns, ["text", "ctx.user"]);
+    assert_eq!(table["rows"][0]["cells"][1], "trusted");
+    assert_eq!(table["rows"][0]["others"], json!([]));
+    assert_eq!(table["rows"][1]["others"], json!(["ctx.user.role == text or ctx.count > 3"]));
+    // The cell is edited in place.
+    let cell = json!({"kind": "cell", "field": "ctx.user", "text": "not trusted"});
+    let text = change(&open, "routes/run", cell);
+    assert!(text.contains("when text contains \"run\" and not trusted -> run_handler"), "{text}");
+}

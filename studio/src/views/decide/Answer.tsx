@@ -14,7 +14,7 @@ import { Payload } from './Payload';
 import { colourOf, Headline } from './Headline';
 import { parse } from './message';
 import { Reasons, Warnings, Way } from './Reasons';
-import { decided, deciding, message, trouble } from './state';
+import { decided, deciding, entryInfo, message, trouble } from './state';
 import { answerOf } from './trace';
 import { OneClickTest } from './OneClickTest';
 import { TestDialog } from './TestDialog';
@@ -27,7 +27,8 @@ export function Answer(): JSX.Element {
       {trouble.value !== null && <p class="note bad">{trouble.value}</p>}
       {answer && <Form answer={answer} />}
       {answer?.kind === 'decision' && <Pin decision={answer} />}
-      {answer?.kind === 'decision' && <NearMisses />}
+      {/* A flow is found by its meaning, so no value of a field is near. */}
+      {answer?.kind === 'decision' && entryInfo.value?.kind !== 'flows' && <NearMisses />}
     </div>
   );
 }

@@ -1,7 +1,7 @@
 // The view Decide: the message on the left, and its decision with the explanation on the right.
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { t } from '../../i18n';
+import { kindBeside, t } from '../../i18n';
 import { overview } from '../../state/studio';
 import { Answer } from './Answer';
 import { Before } from './Before';
@@ -56,7 +56,7 @@ function MessagePanel(): JSX.Element {
           <select value={entry.value} onChange={(event) => (entry.value = event.currentTarget.value)}>
             {(overview.value?.entries ?? []).map((each) => (
               <option key={each.name} value={each.name}>
-                {each.name} · {t().kinds[each.kind]}
+                {[each.name, kindBeside(each.name, t().kinds[each.kind])].filter(Boolean).join(' · ')}
               </option>
             ))}
           </select>

@@ -7,7 +7,7 @@ import { api } from '../../client';
 import { t } from '../../i18n';
 import { useResource } from '../../state/resource';
 import { revision } from '../../state/studio';
-import { entryInfo, message, question, take } from './state';
+import { entryInfo, MASK, message, question, take } from './state';
 
 export function NearMisses(): JSX.Element {
   const [route, setRoute] = useState('');
@@ -54,9 +54,7 @@ export function NearMisses(): JSX.Element {
           {words.searching}
         </p>
       )}
-      {!near.loading && !near.error && shown.length === 0 && (
-        <p class="soft">{entryInfo.value?.kind === 'flows' ? words.notHere : words.noNear}</p>
-      )}
+      {!near.loading && !near.error && shown.length === 0 && <p class="soft">{words.noNear}</p>}
       <ul class="near-list">
         {shown.map((each) => (
           <NearOne key={each.route} near={each} />
@@ -93,7 +91,9 @@ function NearOne({ near }: { near: Near }): JSX.Element {
             <Change field={field} />
             {field.needs.map((need) => (
               <p key={need} class="soft small">
-                {need}
+                {need
+                  .split(/`([^`]*)`/)
+                  .map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}
               </p>
             ))}
           </li>
@@ -103,16 +103,21 @@ function NearOne({ near }: { near: Near }): JSX.Element {
   );
 }
 
-function Change({ field }: { field: NearField }): JSX.Element {
-  const show = (value: JsonValue): string =>
-    field.private ? '•••' : value === null ? t().decide.missing : JSON.stringify(value);
+/** The value of a field now, and the value that would lead elsewhere. */
+export function Change({ field }: { field: NearField }): JSX.Element {
   return (
     <span class="change">
       <code class="value-name">{field.field}</code>
-      <code class="was">{show(field.is)}</code>
+      <Value value={field.is} sign="was" />
       <span aria-hidden="true">→</span>
       <span class="visually-hidden">{t().decide.becomes}</span>
-      <code class="will">{show(field.would_be)}</code>
+      <Value value={field.would_be} sign="will" />
     </span>
   );
+}
+
+/** A value; the server sends a mask in place of a private one. */
+function Value({ value, sign }: { value: JsonValue; sign: 'was' | 'will' }): JSX.Element {
+  if (value === MASK) return <span class="chip">{t().decide.private}</span>;
+  return <code class={sign}>{value === null ? t().decide.missing : JSON.stringify(value)}</code>;
 }

@@ -2,7 +2,7 @@
 // tables. Reports use it too.
 import type { JSX } from 'preact';
 import type { Explanation, IntentTrace } from '../../api/types';
-import { t } from '../../i18n';
+import { kindBeside, t } from '../../i18n';
 import { Legend } from '../../ui/Mark';
 import { Target } from '../../ui/Target';
 import { Search } from './Search';
@@ -20,7 +20,7 @@ export function Way({ explanation }: { explanation: Explanation }): JSX.Element 
             <Target name={stop.name} />
           ) : (
             <>
-              <span class="way-kind">{wordOf(stop)}</span>
+              <span class="way-kind">{kindBeside(stop.name, wordOf(stop))}</span>
               {stop.name && <b class="mono">{stop.name}</b>}
             </>
           )}

@@ -3,23 +3,24 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { DefaultTrace, RouteTrace, TableTrace } from '../../api/types';
-import { t } from '../../i18n';
+import { kindBeside, t } from '../../i18n';
 import { useLinks } from '../../ui/links';
 import { Mark } from '../../ui/Mark';
 import { Target } from '../../ui/Target';
 import { Condition } from './Condition';
-import { decisive, kindOf, runs, targetOf } from './trace';
+import { decisive, kindOf, runs, type TableKind, targetOf } from './trace';
 
 export function Search({ trace, depth = 0 }: { trace: TableTrace; depth?: number }): JSX.Element {
   const words = t().decide;
+  const kind = kindBeside(trace.table, words.parts[kindOf(trace)].table);
   return (
     <section
       class={`search ${trace.chose ? 'chose' : ''}`}
-      aria-label={`${words.parts[kindOf(trace)].table} ${trace.table}`}
+      aria-label={[kind, trace.table].filter(Boolean).join(' ')}
     >
       <header class="search-head">
         <span>
-          <span class="soft">{words.parts[kindOf(trace)].table}</span>{' '}
+          {kind !== null && <span class="soft">{kind}</span>}{' '}
           <span class="search-name mono">{trace.table}</span>
         </span>
         <span class="soft small">
@@ -29,7 +30,7 @@ export function Search({ trace, depth = 0 }: { trace: TableTrace; depth?: number
       <ol class="rail">
         {runs(trace.routes).map((run, index) =>
           run.folded ? (
-            <Folded key={index} routes={run.routes} depth={depth} />
+            <Folded key={index} kind={kindOf(trace)} routes={run.routes} depth={depth} />
           ) : (
             run.routes.map((route, each) => <Route key={`${index} ${each}`} route={route} depth={depth} />)
           ),
@@ -43,8 +44,9 @@ export function Search({ trace, depth = 0 }: { trace: TableTrace; depth?: number
   );
 }
 
-/** A run of routes that did not match, expanded on request, a hundred at a time. */
-function Folded({ routes, depth }: { routes: RouteTrace[]; depth: number }): JSX.Element {
+/** A run of statements that did not match, expanded on request, a hundred at a time. */
+function Folded(props: { kind: TableKind; routes: RouteTrace[]; depth: number }): JSX.Element {
+  const { kind, routes, depth } = props;
   const [shown, setShown] = useState(0);
   const left = routes.length - shown;
   return (
@@ -55,7 +57,7 @@ function Folded({ routes, depth }: { routes: RouteTrace[]; depth: number }): JSX
       {left > 0 && (
         <li class="stop folded">
           <button type="button" class="plain" onClick={() => setShown(shown + 100)}>
-            {t().decide.foldedRoutes(left)}
+            {t().decide.folded[kind](left)}
           </button>
         </li>
       )}

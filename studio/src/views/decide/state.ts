@@ -23,7 +23,7 @@ export const row = computed(() =>
   opened.value?.text === message.value && opened.value.context === context.value ? opened.value.of : null,
 );
 /** The text that replaces a private value. */
-const MASK = '"•••"';
+export const MASK = '•••';
 /**
  * Whether a text itself is decided or read although it contains masks, which are not the original
  * values.
@@ -32,7 +32,7 @@ export const masksTyped = computed(() => {
   const { row, message, context, history } = question.value;
   const texts = row === null ? [message, context ?? ''] : [];
   const earlier = history.filter((each) => each.row === null).map((each) => each.message);
-  return [...texts, ...earlier].some((text) => text.includes(MASK));
+  return [...texts, ...earlier].some((text) => text.includes(`"${MASK}"`));
 });
 export const decided = signal<Decided | null>(null);
 /** The earlier messages of the latest request, with what the response says about them. */

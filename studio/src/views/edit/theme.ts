@@ -2,7 +2,7 @@
 import { EditorView } from '@codemirror/view';
 
 export const theme = EditorView.theme({
-  '&': { color: 'var(--ink)', backgroundColor: 'var(--panel)', fontSize: '13.5px', height: '100%' },
+  '&': { color: 'var(--ink)', backgroundColor: 'var(--panel)', fontSize: 'var(--small)', height: '100%' },
   '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-2px' },
   '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.55' },
   '.cm-content': { caretColor: 'var(--ink)' },
@@ -59,7 +59,7 @@ export const theme = EditorView.theme({
   '.test-mark': { fontWeight: '700', padding: '0 4px' },
   '.test-mark.passed': { color: 'var(--yes)' },
   '.test-mark.failed': { color: 'var(--no)' },
-  '.inlay': { color: 'var(--ink-soft)', fontSize: '0.85em', fontStyle: 'italic' },
+  '.inlay': { color: 'var(--ink-soft)', fontSize: 'inherit', fontStyle: 'italic' },
   '.hover-box': { padding: '8px 12px', whiteSpace: 'pre-wrap', maxHeight: '320px', overflow: 'auto' },
   '.hover-code': { fontFamily: 'var(--mono)', fontWeight: '600', marginBottom: '4px' },
   '.tok-keyword': { color: 'var(--tok-keyword)', fontWeight: '600' },

@@ -1,23 +1,25 @@
 // Details of a statement: its condition, access path, replay count and findings.
 import type { JSX } from 'preact';
-import type { MapRoute, MapTable } from '../../api/types';
-import { number, percent, t } from '../../i18n';
+import type { Map as RulesMap, MapRoute, MapTable } from '../../api/types';
+import { about, percent, t } from '../../i18n';
 import { useLinks } from '../../ui/links';
-import { Standing } from './Graph';
-import { taken } from './model';
+import { countText, Standing } from './Graph';
+import { passing } from './model';
 
 interface Props {
+  map: RulesMap;
   table: MapTable;
   route: MapRoute;
   counts: ReadonlyMap<string, number> | null;
   onClose: () => void;
 }
 
-export function Detail({ table, route, counts, onClose }: Props): JSX.Element {
+export function Detail({ map, table, route, counts, onClose }: Props): JSX.Element {
   const links = useLinks();
   const words = t().map;
   const { place } = route;
-  const count = taken(route, counts) ?? 0;
+  // The messages of a jump are listed by the statements of its table.
+  const count = route.goto === null ? (counts?.get(route.key) ?? 0) : 0;
   return (
     <aside class="panel map-detail" aria-label={words.statement(route.name)}>
       <header>
@@ -31,7 +33,7 @@ export function Detail({ table, route, counts, onClose }: Props): JSX.Element {
       </header>
       <div class="stack">
         {route.docs && <p>{route.docs}</p>}
-        <Facts route={route} counts={counts} />
+        <Facts map={map} route={route} counts={counts} />
         {route.findings.map((finding, index) => (
           <div key={index} class={`note ${finding.kind === 'other' ? '' : 'warn'}`}>
             <b>{finding.code}</b> {finding.message}
@@ -55,10 +57,10 @@ export function Detail({ table, route, counts, onClose }: Props): JSX.Element {
   );
 }
 
-function Facts({ route, counts }: Pick<Props, 'route' | 'counts'>): JSX.Element {
+function Facts({ map, route, counts }: Pick<Props, 'map' | 'route' | 'counts'>): JSX.Element {
   const words = t().map;
   const total = counts ? [...counts.values()].reduce((sum, each) => sum + each, 0) : 0;
-  const count = taken(route, counts);
+  const passed = passing(route, map, counts);
   return (
     <dl class="facts">
       <dt>{words.leadsTo}</dt>
@@ -73,10 +75,14 @@ function Facts({ route, counts }: Pick<Props, 'route' | 'counts'>): JSX.Element 
           <dd>{route.priority}</dd>
         </>
       )}
-      {count !== null && (
+      {passed && (
         <>
-          <dt>{words.chosen}</dt>
-          <dd>{count === 0 ? `○ ${words.neverChosen}` : `${number(count)} (${percent(count, total)})`}</dd>
+          <dt>{route.goto === null ? words.chosen : words.chosenIn(route.goto)}</dt>
+          <dd>
+            {passed.count === 0
+              ? `○ ${words.neverChosen}`
+              : `${countText(passed)} (${percent(passed.count, total)})`}
+          </dd>
         </>
       )}
       {route.found && (
@@ -94,7 +100,13 @@ function Facts({ route, counts }: Pick<Props, 'route' | 'counts'>): JSX.Element 
         </>
       )}
       <dt>{words.cost}</dt>
-      <dd>{words.steps(number(route.steps))}</dd>
+      <dd>{words.steps(sizeOf(route.steps), about(route.steps))}</dd>
     </dl>
   );
+}
+
+/** The size of a number of steps, in a word. */
+function sizeOf(steps: number): 'small' | 'moderate' | 'large' {
+  if (steps < 10_000) return 'small';
+  return steps < 100_000_000 ? 'moderate' : 'large';
 }

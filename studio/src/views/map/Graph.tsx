@@ -1,14 +1,15 @@
 // The tables as cards, and the jumps as arrows. A card shows its first statements, all of them on
 // request, or the search results.
 import type { JSX } from 'preact';
-import type { MapRoute } from '../../api/types';
-import { number, t } from '../../i18n';
+import type { Map as RulesMap, MapRoute } from '../../api/types';
+import { kindBeside, number, t } from '../../i18n';
 import { ZoomBox } from '../../ui/ZoomBox';
 import { hue } from '../../ui/handlers';
-import type { Arrow, Card, Target } from './model';
-import { countOf, HEAD, ROW, standing, taken, TARGET_HEIGHT, TARGET_WIDTH } from './model';
+import type { Arrow, Card, Passing, Target } from './model';
+import { countOf, HEAD, passing, ROW, standing, TARGET_HEIGHT } from './model';
 
 interface Props {
+  map: RulesMap;
   cards: Card[];
   targets: Target[];
   arrows: Arrow[];
@@ -62,11 +63,11 @@ export function Graph(props: Props): JSX.Element {
 }
 
 function TargetBox({ target }: { target: Target }): JSX.Element {
-  const { name, count, x, y } = target;
+  const { name, count, x, y, width } = target;
   const place = {
     left: `${x}px`,
     top: `${y}px`,
-    width: `${TARGET_WIDTH}px`,
+    width: `${width}px`,
     height: `${TARGET_HEIGHT}px`,
     borderColor: hue(name),
   };
@@ -78,10 +79,19 @@ function TargetBox({ target }: { target: Target }): JSX.Element {
   );
 }
 
-function TableCard({ card, counts, chosen, onPick, onMore, onFold }: Props & { card: Card }): JSX.Element {
+function TableCard({
+  map,
+  card,
+  counts,
+  chosen,
+  onPick,
+  onMore,
+  onFold,
+}: Props & { card: Card }): JSX.Element {
   const { table } = card;
   const words = t().map;
   const folded = card.rows.length === 0;
+  const kind = kindBeside(table.name, t().kinds[table.kind]);
   const all = counts ? countOf(table, counts) : null;
   const place = {
     left: `${card.x}px`,
@@ -96,13 +106,14 @@ function TableCard({ card, counts, chosen, onPick, onMore, onFold }: Props & { c
           <span aria-hidden="true">{folded ? '▸' : '▾'}</span> <b class="mono">{table.name}</b>
         </button>
         <span class="soft small">
-          {t().kinds[table.kind]} · {words.statements(table.routes.length)}
+          {kind !== null && `${kind} · `}
+          {words.statements(table.routes.length)}
           {all !== null && <> · {words.taken(number(all))}</>}
         </span>
       </header>
       <ul>
         {card.rows.map((route) => (
-          <Row key={route.key} route={route} counts={counts} chosen={chosen === route.key} onPick={onPick} />
+          <Row key={route.key} {...{ map, route, counts, onPick }} chosen={chosen === route.key} />
         ))}
       </ul>
       {card.hidden > 0 && !folded && (
@@ -128,20 +139,21 @@ export function Standing({ route }: { route: MapRoute }): JSX.Element | null {
 }
 
 interface RowProps {
+  map: RulesMap;
   route: MapRoute;
   counts: ReadonlyMap<string, number> | null;
   chosen: boolean;
   onPick: (key: string) => void;
 }
 
-function Row({ route, counts, chosen, onPick }: RowProps): JSX.Element {
-  const count = taken(route, counts);
+function Row({ map, route, counts, chosen, onPick }: RowProps): JSX.Element {
+  const passed = passing(route, map, counts);
   const kind = standing(route);
   return (
     <li style={{ height: `${ROW}px` }}>
       <button
         type="button"
-        class={`map-row ${kind ?? ''} ${count === 0 ? 'unused' : ''}`}
+        class={`map-row ${kind ?? ''} ${passed?.count === 0 ? 'unused' : ''}`}
         aria-pressed={chosen}
         title={route.condition}
         onClick={() => onPick(route.key)}
@@ -150,8 +162,14 @@ function Row({ route, counts, chosen, onPick }: RowProps): JSX.Element {
           <Standing route={route} /> {route.name}
         </span>
         {route.condition !== '' && <span class="map-row-if mono soft">{route.condition}</span>}
-        {count !== null && <span class="map-row-count">{count === 0 ? `○ 0` : number(count)}</span>}
+        {passed && <span class="map-row-count">{countText(passed)}</span>}
       </button>
     </li>
   );
+}
+
+/** A count of messages with a sign for none and for an upper bound. */
+export function countText({ count, most }: Passing): string {
+  if (count === 0) return '○ 0';
+  return most ? `≤ ${number(count)}` : number(count);
 }

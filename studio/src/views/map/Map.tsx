@@ -8,6 +8,7 @@ import { WorkflowGraph } from '../../ui/WorkflowGraph';
 import { Detail } from './Detail';
 import { Graph } from './Graph';
 import { arrange, find, type Show } from './model';
+import { useNarrow } from './narrow';
 import { Rules } from './Table';
 
 interface Props {
@@ -29,12 +30,13 @@ export function MapPicture({ map, counts, tableOf, target = null }: Props): JSX.
   const [chosen, setChosen] = useState<string | null>(target);
   const [limits, setLimits] = useState<ReadonlyMap<string, number>>(new Map());
   const words = t().map;
+  const narrow = useNarrow();
   const first = (table: MapTable): number =>
     (map.tables.length > 12 ? 5 : search === '' ? FIRST : 60) + (table.entered ? 0 : 4);
   const limit = (table: MapTable): number => limits.get(table.name) ?? first(table);
   const drawn = useMemo(
-    () => arrange(map, { search, show, limit, counts }),
-    [map, search, show, limits, counts],
+    () => arrange(map, { search, show, limit, counts, narrow }),
+    [map, search, show, limits, counts, narrow],
   );
   const picked = chosen === null ? null : find(map, chosen);
   const setLimit = (name: string, change: (before: number) => number): void => {
@@ -49,7 +51,7 @@ export function MapPicture({ map, counts, tableOf, target = null }: Props): JSX.
         {...{ search, setSearch, show, setShow, asTable, setAsTable, foldAll }}
         hasCounts={counts !== null}
       />
-      <div class={`map-body ${picked ? 'with-detail' : ''}`}>
+      <div class={`map-body ${asTable ? 'as-table' : ''} ${picked ? 'with-detail' : ''}`}>
         <div class="stack">
           {asTable ? (
             <Rules map={map} tableOf={tableOf} search={search} chosen={chosen} onPick={setChosen} />
@@ -57,7 +59,9 @@ export function MapPicture({ map, counts, tableOf, target = null }: Props): JSX.
             <>
               {drawn.cards.length > 0 ? (
                 <Graph
+                  key={narrow}
                   {...drawn}
+                  map={map}
                   counts={counts}
                   chosen={chosen}
                   onPick={setChosen}
@@ -81,7 +85,7 @@ export function MapPicture({ map, counts, tableOf, target = null }: Props): JSX.
             </>
           )}
         </div>
-        {picked && <Detail {...picked} counts={counts} onClose={() => setChosen(null)} />}
+        {picked && <Detail map={map} {...picked} counts={counts} onClose={() => setChosen(null)} />}
       </div>
     </div>
   );

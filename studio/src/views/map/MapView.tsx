@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { DecisionTable } from '../../api/types';
+import type { DecisionTable, Map as RulesMap } from '../../api/types';
 import { api } from '../../client';
 import { t } from '../../i18n';
 import { numbers } from '../../state/counts';
@@ -14,8 +14,13 @@ import { MapPicture } from './Map';
 
 const tables = signal<ReadonlyMap<string, DecisionTable>>(new Map());
 const asked = new Set<string>();
-/** Counts the versions of the rules, so that a late response is not shown for a newer version. */
-const latest = { generation: 0 };
+/**
+ * The version of the rules whose tables were requested last, and the number of such versions, so
+ * that a late response is not shown for a newer version.
+ */
+const latest = { key: '', generation: 0 };
+/** The latest map. It stays when the view is left, because a large map takes seconds to build. */
+const kept = signal<{ key: string; map: RulesMap } | null>(null);
 
 /** Requests the rows of a table, and then again with what the analysis finds, which takes longer. */
 async function load(name: string): Promise<void> {
@@ -43,8 +48,15 @@ function tableOf(name: string): DecisionTable | null {
 
 export function MapView(): JSX.Element {
   const key = JSON.stringify([version.value, revision.value, language.value]);
-  const map = useResource(key, (abort) => api.map(version.value, abort));
+  const isKept = kept.value?.key === key;
+  const map = useResource(isKept ? null : key, async (abort) => {
+    const map = await api.map(version.peek(), abort);
+    kept.value = { key, map };
+  });
+  const shown = kept.value?.map;
   useEffect(() => {
+    if (latest.key === key) return;
+    latest.key = key;
     latest.generation += 1;
     // The tables stay visible until the new ones are there.
     for (const name of asked) void load(name);
@@ -54,9 +66,9 @@ export function MapView(): JSX.Element {
   return (
     <div aria-busy={map.loading}>
       {map.error !== null && <p class="note bad">{broken > 0 ? t().decide.broken(broken) : map.error}</p>}
-      {map.loading && !map.value && <p role="status">{t().loading}</p>}
-      {map.value && (
-        <MapPicture key={target} map={map.value} counts={numbers.value} tableOf={tableOf} target={target} />
+      {map.loading && !shown && <p role="status">{t().loading}</p>}
+      {shown && (
+        <MapPicture key={target} map={shown} counts={numbers.value} tableOf={tableOf} target={target} />
       )}
     </div>
   );

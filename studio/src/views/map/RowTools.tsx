@@ -1,5 +1,6 @@
 // What can be done with the chosen row of a decision table: add, move, disable; and undo.
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import type { DecisionTable, RowChange } from '../../api/types';
 import { t } from '../../i18n';
 import { useLinks } from '../../ui/links';
@@ -8,9 +9,13 @@ import { changeRow, refused, undo, undoable } from './edit-rows';
 interface Props {
   table: DecisionTable;
   chosen: string | null;
+  /** Whether the table has routes; rows of other tables are changed in the editor. */
+  extensible: boolean;
+  /** Chooses a row. */
+  onPick: (key: string) => void;
 }
 
-export function RowTools({ table, chosen }: Props): JSX.Element | null {
+export function RowTools({ table, chosen, extensible, onPick }: Props): JSX.Element | null {
   const links = useLinks();
   const words = t().map;
   // A report shows the same table, but cannot change it.
@@ -23,6 +28,7 @@ export function RowTools({ table, chosen }: Props): JSX.Element | null {
   const after = rows[at + 1];
   return (
     <div class="stack row-tools">
+      {extensible && <NewRow table={table.table} onPick={onPick} />}
       <div class="row" role="toolbar" aria-label={words.rowTools}>
         <button type="button" disabled={!row} onClick={() => act({ kind: 'add' })}>
           {words.addRow}
@@ -59,5 +65,32 @@ export function RowTools({ table, chosen }: Props): JSX.Element | null {
         </p>
       )}
     </div>
+  );
+}
+
+/** Adds a row without conditions, under a name. */
+function NewRow({ table, onPick }: { table: string; onPick: (key: string) => void }): JSX.Element {
+  const [name, setName] = useState('');
+  const words = t().map;
+  const add = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    const key = `${table}/${name.trim()}`;
+    if (!(await changeRow(key, { kind: 'new' }))) return;
+    setName('');
+    onPick(key);
+  };
+  return (
+    <form class="row" onSubmit={(event) => void add(event)}>
+      <input
+        class="mono"
+        aria-label={words.newRowName}
+        placeholder={words.newRowName}
+        value={name}
+        onInput={(event) => setName(event.currentTarget.value)}
+      />
+      <button type="submit" disabled={name.trim() === ''}>
+        {words.newRow}
+      </button>
+    </form>
   );
 }

@@ -9,6 +9,7 @@ import { type Column, VirtualTable } from '../../ui/VirtualTable';
 import { Target } from '../../ui/Target';
 import { CellInput } from './Cell';
 import { RowTools } from './RowTools';
+import { useNarrow } from './narrow';
 import { overlapsOf, type RowOverlaps } from './overlaps';
 
 interface Props {
@@ -31,6 +32,7 @@ export function Rules({ map, tableOf, search, chosen, onPick }: Props): JSX.Elem
   const [name, setName] = useState(names[0] ?? '');
   const words = t().map;
   const table = names.includes(name) ? tableOf(name) : null;
+  const extensible = map.tables.some((each) => each.name === name && each.kind === 'routes');
   return (
     <section class="panel stack">
       <div class="row">
@@ -56,7 +58,7 @@ export function Rules({ map, tableOf, search, chosen, onPick }: Props): JSX.Elem
         </span>
       </div>
       {table ? (
-        <TableOf key={name} {...{ table, search, chosen, onPick }} />
+        <TableOf key={name} {...{ table, search, chosen, onPick, extensible }} />
       ) : (
         <p role="status" class="soft">
           {names.length > 0 ? t().loading : words.noTables}
@@ -70,15 +72,16 @@ interface TableProps {
   table: DecisionTable;
   search: string;
   chosen: string | null;
+  extensible: boolean;
   onPick: (key: string) => void;
 }
 
-function TableOf({ table, search, chosen, onPick }: TableProps): JSX.Element {
+function TableOf({ table, search, chosen, onPick, extensible }: TableProps): JSX.Element {
   const [columns, setColumns] = useState(FIRST_COLUMNS);
   const words = t().map;
   const links = useLinks();
   const overlaps = useMemo(() => overlapsOf(table), [table]);
-  const editing = { chosen, editable: links.edit !== undefined };
+  const editing = { chosen, editable: links.edit !== undefined, narrow: useNarrow() };
   const wanted = search.toLowerCase();
   const text = (row: TableRow): string =>
     [row.name, row.to, ...row.cells, ...row.others].join(' ').toLowerCase();
@@ -94,7 +97,7 @@ function TableOf({ table, search, chosen, onPick }: TableProps): JSX.Element {
           {words.moreColumns(table.columns.length - columns)}
         </button>
       )}
-      <RowTools table={table} chosen={chosen} />
+      <RowTools {...{ table, chosen, extensible, onPick }} />
       <VirtualTable
         label={words.decisionTable(table.table)}
         columns={columnsOf(table, columns, overlaps, editing)}
@@ -112,10 +115,12 @@ function TableOf({ table, search, chosen, onPick }: TableProps): JSX.Element {
   );
 }
 
-/** The chosen row, and whether its cells are inputs. */
+/** The chosen row, whether its cells are inputs, and how wide the page is. */
 interface Editing {
   chosen: string | null;
   editable: boolean;
+  /** Whether the page is narrow, so that names and targets must leave space for the cells. */
+  narrow: boolean;
 }
 
 type Overlaps = Map<string, RowOverlaps>;
@@ -141,11 +146,18 @@ function columnsOf(table: DecisionTable, most: number, overlaps: Overlaps, editi
     overlaps.has(row.key) || row.findings.some((each) => each.kind !== 'other');
   const hasMarks = table.gaps.length > 0 || table.rows.some(isMarked);
   const hasOthers = table.gaps.length > 0 || table.rows.some((row) => row.others.length > 0);
+  const marks: Column<Line> | false = hasMarks && {
+    key: 'marks',
+    title: words.marks,
+    width: 96,
+    cell: (line) => <Marks line={line} overlaps={'row' in line ? overlaps.get(line.row.key) : undefined} />,
+    className,
+  };
   const columns: (Column<Line> | false)[] = [
     {
       key: 'name',
       title: words.rowName,
-      width: '220px',
+      width: editing.narrow ? 130 : 220,
       frozen: 'left',
       cell: (line) =>
         'row' in line ? (
@@ -158,28 +170,24 @@ function columnsOf(table: DecisionTable, most: number, overlaps: Overlaps, editi
       hint: (line) => ('row' in line ? line.row.name : line.gap.message),
       className,
     },
-    hasMarks && {
-      key: 'marks',
-      title: words.marks,
-      width: '96px',
-      cell: (line) => <Marks line={line} overlaps={'row' in line ? overlaps.get(line.row.key) : undefined} />,
-      className,
-    },
-    ...table.columns
-      .slice(0, most)
-      .map(
-        (column, index) =>
-          table.rows.some((row) => row.cells[index] != null) &&
-          conditionColumn(column.field, index, className, editing),
-      ),
+    !editing.narrow && marks,
+    ...table.columns.slice(0, most).map(
+      (column, index) =>
+        // A column that no row uses is for the first condition of a table.
+        (column.rows === 0 || table.rows.some((row) => row.cells[index] != null)) &&
+        conditionColumn(column.field, index, className, editing),
+    ),
     hasOthers && {
       key: 'others',
       title: words.others,
-      width: '260px',
+      width: 260,
+      grow: 1,
       cell: (line) => ('row' in line ? <code>{line.row.others.join(' · ')}</code> : line.gap.message),
       hint: (line) => ('row' in line ? line.row.others.join('\n') : line.gap.message),
     },
     targetColumn(className, editing),
+    // On a phone, the first conditions are next to the names.
+    editing.narrow && marks,
   ];
   return columns.filter((column) => column !== false);
 }
@@ -197,7 +205,8 @@ function conditionColumn(
   return {
     key: field,
     title: field,
-    width: '210px',
+    width: 210,
+    grow: 1,
     cell: (line) => {
       if ('gap' in line) return '';
       const text = line.row.cells[index] ?? '';
@@ -217,14 +226,14 @@ function conditionColumn(
   };
 }
 
-/** The column of the targets, which stays visible at the right edge. */
+/** The column of the targets. It stays visible at the right edge, if that leaves space for others. */
 function targetColumn(className: (line: Line) => string, editing: Editing): Column<Line> {
   const words = t().map;
   return {
     key: 'to',
     title: words.leadsTo,
-    width: '220px',
-    frozen: 'right',
+    width: editing.narrow ? 130 : 220,
+    ...(editing.narrow ? {} : { frozen: 'right' as const }),
     cell: (line) => {
       if ('gap' in line) return `→ ${words.nowhere}`;
       const { row } = line;

@@ -10,6 +10,8 @@ export interface Look {
   /** Maximum number of visible rows of a table; 0 for a folded table. */
   limit: (table: MapTable) => number;
   counts: ReadonlyMap<string, number> | null;
+  /** Whether the page is narrow, as on a phone. */
+  narrow?: boolean;
 }
 
 export interface Card {
@@ -29,6 +31,7 @@ export interface Target {
   count: number | null;
   x: number;
   y: number;
+  width: number;
 }
 
 /** An arrow from a statement to the table that it enters, or to its target. */
@@ -42,15 +45,49 @@ export interface Arrow {
   width: number;
 }
 
-export const CARD_WIDTH = 400;
+/** Width of a card and of a target. */
+const WIDE = { card: 400, target: 220 };
+/** The widths on a narrow page, where two columns and an arrow fit at the smallest readable zoom. */
+const NARROW = { card: 230, target: 170 };
 export const HEAD = 50;
 export const ROW = 44;
-export const TARGET_WIDTH = 220;
 export const TARGET_HEIGHT = 40;
 const FOOT = 34;
 /** Smallest and greatest width of an arrow. */
 const THIN = 1.5;
 const THICK = 11;
+
+/** Number of messages, or its upper bound. */
+export interface Passing {
+  count: number;
+  /** Whether the count is only an upper bound. */
+  most: boolean;
+}
+
+/**
+ * Number of messages that chose a statement, or for which the table of a jump chose. It is an upper
+ * bound if several jumps lead to that table. Null if there are no counts.
+ */
+export function passing(route: MapRoute, map: RulesMap, counts: Look['counts']): Passing | null {
+  if (!counts) return null;
+  if (route.goto === null) return { count: counts.get(route.key) ?? 0, most: false };
+  const jumps = map.tables.flatMap((table) => table.routes).filter((other) => other.goto === route.goto);
+  return { count: inside(route.goto, map, counts), most: jumps.length > 1 };
+}
+
+/** Number of messages for which a table or the tables that it jumps to chose. */
+function inside(name: string, map: RulesMap, counts: ReadonlyMap<string, number>): number {
+  const reached = new Set([name]);
+  let sum = 0;
+  // A set is iterated with the names that are added meanwhile.
+  for (const each of reached) {
+    const table = map.tables.find((other) => other.name === each);
+    if (!table) continue;
+    sum += countOf(table, counts);
+    for (const route of table.routes) if (route.goto !== null) reached.add(route.goto);
+  }
+  return sum;
+}
 
 /**
  * Number of messages that chose a statement; null if unknown. It is unknown for a jump, because the
@@ -82,6 +119,10 @@ export function standing(route: MapRoute): 'disabled' | 'unreachable' | 'shadowe
   return kinds.has('other') ? 'other' : null;
 }
 
+function widths(look: Look): typeof WIDE {
+  return look.narrow ? NARROW : WIDE;
+}
+
 function cardOf(table: MapTable, look: Look, plain: boolean): Card | null {
   const rows = table.routes.filter((route) => matches(route, table, look));
   const named = look.search !== '' && table.name.toLowerCase().includes(look.search.toLowerCase());
@@ -92,7 +133,7 @@ function cardOf(table: MapTable, look: Look, plain: boolean): Card | null {
   const shown = limit === 0 ? [] : rows.filter((route, index) => index < limit || route.goto !== null);
   const hidden = rows.length - shown.length;
   const height = HEAD + shown.length * ROW + (hidden > 0 && limit > 0 ? FOOT : 8);
-  return { table, rows: shown, hidden, x: 0, y: 0, width: CARD_WIDTH, height };
+  return { table, rows: shown, hidden, x: 0, y: 0, width: widths(look).card, height };
 }
 
 export interface Arranged {
@@ -110,12 +151,12 @@ type End = Pick<Arrow, 'from' | 'row' | 'to' | 'jump'> & { count: number };
 export function arrange(map: RulesMap, look: Look): Arranged {
   const plain = look.search === '' && look.show === 'all';
   const cards = map.tables.map((table) => cardOf(table, look, plain)).filter((card) => card !== null);
-  const ends = cards.flatMap((card) => endsOf(card, cards, look.counts));
+  const ends = cards.flatMap((card) => endsOf(card, cards, map, look.counts));
   const names = [...new Set(ends.filter((end) => !end.jump).map((end) => end.to))];
   const placed = place(
     [
       ...cards.map((card) => ({ id: `table ${card.table.name}`, width: card.width, height: card.height })),
-      ...names.map((name) => ({ id: `target ${name}`, width: TARGET_WIDTH, height: TARGET_HEIGHT })),
+      ...names.map((name) => ({ id: `target ${name}`, width: widths(look).target, height: TARGET_HEIGHT })),
     ],
     distinct(ends.map((end) => ({ from: `table ${end.from.table.name}`, to: boxOf(end) }))),
     'LR',
@@ -127,6 +168,7 @@ export function arrange(map: RulesMap, look: Look): Arranged {
     count:
       look.counts &&
       ends.filter((end) => !end.jump && end.to === name).reduce((sum, end) => sum + end.count, 0),
+    width: widths(look).target,
     ...(placed.boxes.get(`target ${name}`) ?? { x: 0, y: 0 }),
   }));
   const most = Math.max(1, ...ends.map((end) => end.count));
@@ -169,15 +211,14 @@ function distinct(arrows: { from: string; to: string }[]): { from: string; to: s
 }
 
 /** Returns the arrows of a card. A branch of a choice is its own target and has no arrow. */
-function endsOf(card: Card, cards: readonly Card[], counts: Look['counts']): End[] {
+function endsOf(card: Card, cards: readonly Card[], map: RulesMap, counts: Look['counts']): End[] {
   const tables = new Set(cards.map((each) => each.table.name));
   const folded = card.rows.length === 0;
   return (folded ? card.table.routes.filter((route) => route.goto !== null) : card.rows).flatMap(
     (route, index): End[] => {
       const row = folded ? -1 : index;
       if (route.goto !== null) {
-        const inner = cards.find((each) => each.table.name === route.goto);
-        const count = inner && counts ? countOf(inner.table, counts) : 0;
+        const count = passing(route, map, counts)?.count ?? 0;
         return tables.has(route.goto) ? [{ from: card, row, to: route.goto, jump: true, count }] : [];
       }
       if (route.to === '' || route.to === route.name) return [];

@@ -73,7 +73,8 @@ function columns(sums: ReplaySums): Column<Row>[] {
     {
       key: 'message',
       title: words.message,
-      width: 'minmax(320px, 2fr)',
+      width: 170,
+      grow: 2,
       cell: (row) => (
         <>
           {row.text !== '' && <span class="row-text">{row.text}</span>} <span class="soft">{row.fields}</span>
@@ -84,20 +85,21 @@ function columns(sums: ReplaySums): Column<Row>[] {
     sums.timeline.by_time && {
       key: 'time',
       title: words.time,
-      width: '178px',
+      width: 178,
       cell: (row) => (row.time === null ? '–' : moment(row.time)),
     },
     (sums.compares || sums.is_log) && {
       key: 'before',
       title: words.before,
-      width: '200px',
+      width: 200,
       cell: (row) => (row.before === null ? '–' : show(row.before)),
       hint: (row) => row.before ?? undefined,
     },
     {
       key: 'route',
       title: words.route,
-      width: 'minmax(200px, 1fr)',
+      width: 130,
+      grow: 1,
       cell: (row) => (
         <span class="target">
           <span class="swatch" style={{ background: hue(targetOf(sums, row.key)) }} aria-hidden="true" />
@@ -110,11 +112,11 @@ function columns(sums: ReplaySums): Column<Row>[] {
     sums.is_log && {
       key: 'elapsed',
       title: words.elapsed,
-      width: '110px',
+      width: 110,
       number: true,
       cell: (row) => (row.elapsed_us === null ? '–' : micros(row.elapsed_us)),
     },
-    { key: 'line', title: words.line, width: '84px', number: true, cell: (row) => number(row.line) },
+    { key: 'line', title: words.line, width: 84, number: true, cell: (row) => number(row.line) },
   ];
   return list.filter((column) => column !== false);
 }

@@ -1,0 +1,97 @@
+//! Adds a row without conditions to a decision table, also to a table that has no row. The row is
+//! disabled, so that it changes no decision until the author has edited it.
+
+use super::row_text::{Replacement, block_start, gap_after};
+use crate::error::{Answer, RequestError};
+use rulec::{Rules, Span};
+use rulec_base::message;
+use rulec_base::parallel::Threads;
+use rulec_base::span::FileId;
+use rulec_sema::hir::{ROUTES_TABLE, TableKind};
+use rulec_syntax::ast::{Statement, StatementKind, Target};
+use rulec_syntax::{parse, write};
+
+/// A place for a new row: after the last route of its table, or before the default.
+struct Place {
+    /// The statement next to the new row.
+    next_to: Span,
+    is_after: bool,
+    /// The target of the new row, copied from the default or from the last route.
+    target: Span,
+}
+
+/// Returns the file of a table of routes, and the replacement that adds a row. `key` is the key of
+/// the new row.
+pub(super) fn new_row(rules: &Rules, key: &str) -> Answer<(FileId, Replacement)> {
+    let tables = rules.program().tables.iter().filter(|table| table.kind == TableKind::Routes);
+    let mut names =
+        tables.filter_map(|table| Some((&*table.name, key.strip_prefix(&*table.name)?.strip_prefix('/')?)));
+    let (table, name) = names
+        .next()
+        .filter(|(_, name)| !name.trim().is_empty())
+        .ok_or_else(|| RequestError::invalid(message!("a new row needs a table of routes and a name")))?;
+    let places = rules.sources().iter().filter_map(|(file, source)| {
+        let statements = parse::parse(Threads::default(), file, &source.text).statements;
+        Some((file, &*source.text, place_in(statements_of(&statements, table)?)?))
+    });
+    // A file with routes of the table is better than one with its default only.
+    let (file, text, place) = places
+        .max_by_key(|(file, _, place)| (place.is_after, std::cmp::Reverse(*file)))
+        .ok_or_else(|| RequestError::invalid(message!("`{table}` has no statement to copy a target from")))?;
+    let start = place.next_to.start as usize;
+    let gap = gap_after(text, start);
+    let name = write::quote_name(name.trim());
+    let row = format!("route {name} disabled when true -> {}", &text[place.target.range()]);
+    let (position, row) = match place.is_after {
+        true => (end_of_line(text, place.next_to.end as usize), format!("{gap}{row}")),
+        false if gap.starts_with('\n') => {
+            (block_start(text, start), format!("{}{row}\n\n", gap.trim_start_matches('\n')))
+        }
+        false => (start, row + &gap),
+    };
+    Ok((file, (position..position, row)))
+}
+
+/// Returns the statements of a table in a file: inside its `table` statement, or outside any table.
+fn statements_of<'s>(statements: &'s [Statement], table: &str) -> Option<&'s [Statement]> {
+    if table == ROUTES_TABLE {
+        return Some(statements);
+    }
+    statements.iter().find_map(|statement| match &statement.kind {
+        StatementKind::Table { name, statements } if *name.node == *table => Some(statements.as_slice()),
+        _ => None,
+    })
+}
+
+/// Returns the place for a new row among the statements of its table. `None` if the table has
+/// neither a route nor a default here.
+fn place_in(statements: &[Statement]) -> Option<Place> {
+    let default = statements.iter().find_map(|statement| match &statement.kind {
+        StatementKind::Default { target } => Some((statement.span, span_of(target))),
+        _ => None,
+    });
+    let last = statements.iter().rev().find_map(|statement| match &statement.kind {
+        StatementKind::Route(route) => Some((statement.span, span_of(&route.target))),
+        _ => None,
+    });
+    let (next_to, own_target) = last.or(default)?;
+    let target = default.map_or(own_target, |(_, target)| target);
+    Some(Place { next_to, is_after: last.is_some(), target })
+}
+
+fn span_of(target: &Target) -> Span {
+    match target {
+        Target::Handler { span, .. } | Target::Goto { span, .. } => *span,
+    }
+}
+
+/// Returns the end of the line of a statement that ends at `position`, so that a comment after the
+/// statement stays there. Returns `position` if another statement follows in the line.
+fn end_of_line(text: &str, position: usize) -> usize {
+    let rest = text[position..].lines().next().unwrap_or_default();
+    match rest.trim_start() {
+        "" => position,
+        comment if comment.starts_with('#') => position + rest.len(),
+        _ => position,
+    }
+}

@@ -1,0 +1,16 @@
+// The zoom at which a picture fits into its box.
+
+export interface Size {
+  width: number;
+  height: number;
+}
+
+/**
+ * Returns the greatest zoom, at most 1, at which the whole picture is in sight. If it is below
+ * `least`, the picture fits by its width, but not below `least` either.
+ */
+export function fitting(picture: Size, room: Size, least: number): number {
+  const byWidth = Math.min(1, room.width / picture.width);
+  const whole = Math.min(byWidth, room.height / picture.height);
+  return whole >= least ? whole : Math.max(least, byWidth);
+}
