@@ -117,7 +117,7 @@ impl<'p> PastTerms<'p> {
         match &mut cond.kind {
             // The body of a `let` is visited on its own.
             CondKind::Const(_) | CondKind::Let(_) => {}
-            CondKind::Not(inner) | CondKind::NotTrue(inner) | CondKind::Call(_, inner) => {
+            CondKind::Not(inner) | CondKind::NotTrue(inner) | CondKind::Call(_, _, inner) => {
                 self.visit_cond(inner, change)
             }
             CondKind::And(parts) | CondKind::Or(parts) => {
