@@ -313,9 +313,9 @@ fn misspelt_flow_id(text: &str) -> Option<&str> {
             let inner = &text[start + opening.len()..];
             let name = &inner[..inner.find(closing)?];
             // `{{name}}` is an escape for the literal text `{name}`.
-            let is_placeholder = !name.contains('{') && !(opening == "{" && name == "flow_id");
+            let is_right = opening == "{" && name == "flow_id";
             let end = start + opening.len() + name.len() + closing.len();
-            (is_placeholder && is_id(name.trim())).then(|| &text[start..end])
+            (!is_right && !name.contains('{') && is_id(name.trim())).then(|| &text[start..end])
         })
     })
 }

@@ -153,9 +153,9 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Returns the error for an operand `if C then 5 else "x"` of which one value does not fit the
-    /// operator. `fits` is true for the types that fit. `None` for other operands.
-    pub(super) fn case_of_if_error(
+    /// Returns the warning for an operand `if C then 5 else "x"` of which one value does not fit
+    /// the operator. `fits` is true for the types that fit. `None` for other operands.
+    pub(super) fn case_of_if_warning(
         &self,
         binary: &ast::Binary,
         operand: &Expr,
@@ -165,11 +165,8 @@ impl<'a> Checker<'a> {
         let case = misfit_of_if(operand, &|case: &Expr| case.ty.kinds.is_empty() || fits(&case.ty))?;
         let spelling = binary.op.node.info().spelling;
         let (found, compared) = (case.ty.with_article(), other.ty.with_article());
-        let message = match std::ptr::eq(operand, case) {
-            true => return None,
-            false => message!("in one case, `{spelling}` compares {found} with {compared}"),
-        };
-        let diagnostic = Diagnostic::new(Code::OperatorType, case.span, message)
+        let message = message!("in one case, `{spelling}` compares {found} with {compared}");
+        let diagnostic = Diagnostic::new(Code::OtherFamily, case.span, message)
             .here(case.ty.to_message())
             .label(other.span, other.ty.to_message());
         let help = message!("give values of one type after `then` and `else`");

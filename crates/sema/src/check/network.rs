@@ -28,11 +28,8 @@ impl Checker<'_> {
         span: Span,
     ) {
         let op = binary.op.node;
-        let compares = match op {
-            Op::Eq | Op::Ne | Op::In | Op::Contains | Op::StartsWith => true,
-            Op::EndsWith | Op::Like | Op::Matches => true,
-            _ => false,
-        };
+        let is_equality = matches!(op, Op::Eq | Op::Ne | Op::In);
+        let searches = matches!(op, Op::Contains | Op::StartsWith | Op::EndsWith | Op::Like | Op::Matches);
         // Only `contains` and the comparisons may have their sides exchanged.
         let (value, networks) = match (left.as_const(), right.as_const()) {
             (None, Some(networks)) => (left, (networks, right.span)),
@@ -45,7 +42,7 @@ impl Checker<'_> {
             let name = self.name_of_value(value);
             name.is_some_and(|name| ADDRESSES.contains(&last_word(&name).as_str()))
         };
-        if !compares || !value.ty.kinds.overlaps(KindSet::STRING) || !is_address() {
+        if !(is_equality || searches) || !value.ty.kinds.overlaps(KindSet::STRING) || !is_address() {
             return;
         }
         let (constant, constant_span) = networks;

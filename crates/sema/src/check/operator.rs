@@ -265,17 +265,7 @@ impl<'a> Checker<'a> {
             self.warn_never_holds(mismatch);
             return Ok((left, right));
         }
-        for (operand, other, is_left) in [(&left, &right, true), (&right, &left, false)] {
-            let fits = |ty: &Ty| {
-                let (left, right) = if is_left { (ty, &other.ty) } else { (&other.ty, ty) };
-                row.forms.iter().any(|form| {
-                    left.kinds.overlaps(form.left) && kinds_in_form(form, left, right, quantity).is_some()
-                })
-            };
-            if let Some(error) = self.case_of_if_error(binary, operand, other, fits) {
-                return self.report(error);
-            }
-        }
+        self.warn_case_of_if(row, binary, &left, &right);
         if binary.modifiers.word && !left.ty.kinds.overlaps(KindSet::STRING) {
             let message = message!("`word` searches for words in a text, but the left side is a list");
             let diagnostic = Diagnostic::new(Code::ModifierMisplaced, binary.op.span, message)
@@ -302,6 +292,21 @@ impl<'a> Checker<'a> {
         // any other kind must count as missing.
         let left = if row.op == Op::In { typed_read(left, &Ty::from_kinds(left_kinds)) } else { left };
         Ok((left, right))
+    }
+
+    /// Warns about an operand `if C then a else b` of which one value does not fit the operator.
+    fn warn_case_of_if(&mut self, row: &OpInfo, binary: &ast::Binary, left: &Expr, right: &Expr) {
+        let quantity = binary.modifiers.quantity;
+        for (operand, other, is_left) in [(left, right, true), (right, left, false)] {
+            let fits = |ty: &Ty| {
+                let (left, right) = if is_left { (ty, &other.ty) } else { (&other.ty, ty) };
+                row.forms.iter().any(|form| {
+                    left.kinds.overlaps(form.left) && kinds_in_form(form, left, right, quantity).is_some()
+                })
+            };
+            let warning = self.case_of_if_warning(binary, operand, other, fits);
+            self.diagnostics.extend(warning);
+        }
     }
 
     /// Checks `a + b`, `a ?? b` or `-a`. `right` is the second operand; `None` for `-a`.
