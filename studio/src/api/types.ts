@@ -2383,6 +2383,10 @@ export type JsonValue = number | string | boolean | null | JsonValue[] | { [key:
  * truncated value. `recorded` lists the positions of the recorded messages from which a value was
  * computed, unless the value is masked. The `elements` of a quantifier have `shown` (each with
  * `index`, `element` and `when`), `more` and `skipped`.
+ *
+ * A condition on the history has `past`. `searched` is the number of messages that a quantifier
+ * searched, and `count` is the number of messages that decided. `newest` is the newest of the
+ * messages that decided, with its time `at` and its `age` in seconds.
  */
 export type Explanation = {
 /**
@@ -2624,7 +2628,42 @@ children?: Array<TraceNode>,
  * The list elements for which a quantifier evaluated its condition; `None` if this condition
  * is no quantifier.
  */
-elements?: Elements, };
+elements?: Elements,
+/**
+ * The earlier messages that decided this condition; `None` if the condition reads no history.
+ */
+past?: PastTrace, };
+
+/**
+ * The earlier messages that decided a condition on the history.
+ */
+export type PastTrace = {
+/**
+ * The number of messages that a quantifier searched; `None` for other conditions.
+ */
+searched?: number,
+/**
+ * The number of messages that decided the condition, such as the counted ones.
+ */
+count: number,
+/**
+ * The newest of these messages; `None` if no single message decided the condition.
+ */
+newest?: PastMessage, };
+
+/**
+ * An earlier message that decided a condition.
+ */
+export type PastMessage = {
+/**
+ * The time of the message.
+ */
+at: string,
+/**
+ * The number of seconds from the message to the decided message, negative for a message that
+ * is later. `None` if the decided message has no time.
+ */
+age?: number, };
 
 /**
  * A value that a predicate tested, as an explanation shows it.

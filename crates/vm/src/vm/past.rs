@@ -161,8 +161,8 @@ pub(super) struct LoopMemo {
     pub(super) next_position: Option<i64>,
     /// The number of times that the condition was evaluated for a recorded message.
     pub(super) evaluations: u64,
-    /// For a loop whose condition contains no comparison that groups elements: the elements for which
-    /// the condition is true.
+    /// For a loop whose condition contains no comparison that groups elements: the elements for
+    /// which the condition is true.
     pub(super) hits: Hits,
     /// For a loop whose condition compares each element with constants or with the current message
     /// (see [`ElementGroups`](crate::bytecode::chunk::ElementGroups)): the elements for which the
