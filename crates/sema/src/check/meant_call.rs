@@ -99,7 +99,7 @@ pub(super) fn returns_type(name: &str) -> bool {
 }
 
 /// Returns the comparison that a criterion of a spreadsheet means: `> 3` for `">3"`.
-fn comparison(criterion: &str) -> String {
+pub(super) fn comparison(criterion: &str) -> String {
     let inner = criterion.trim_matches('"');
     let signs = inner.len() - inner.trim_start_matches(['<', '>', '=']).len();
     match (&inner[..signs], inner[signs..].trim()) {
