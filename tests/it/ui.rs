@@ -316,6 +316,9 @@ fn wording_of_habits() {
         "newcomers_versions",
         "newcomers_allow",
         "newcomers_braces",
+        "newcomers_types",
+        "newcomers_elements",
+        "newcomers_comments",
     ] {
         let text =
             std::fs::read_to_string(ui_folder().join(format!("{name}.rules"))).expect("the file can be read");
