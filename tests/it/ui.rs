@@ -322,6 +322,9 @@ fn wording_of_habits() {
         "newcomers_members",
         "newcomers_groups",
         "newcomers_flow_ids",
+        "newcomers_types",
+        "newcomers_elements",
+        "newcomers_comments",
     ] {
         let text =
             std::fs::read_to_string(ui_folder().join(format!("{name}.rules"))).expect("the file can be read");

@@ -10,7 +10,12 @@ use rulec_base::json;
 use rulec_base::message;
 use rulec_import::{ImportError, Options, Report, System};
 use rulec_syntax::format::format;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// The smallest document of each system, for error messages.
+const ROUTES_EXAMPLE: &str = r#"{"routes": [{"name": "refund", "condition": {"type": "TextCondition", "contains": ["refund"]}, "handler": "refund_desk"}], "default": "desk"}"#;
+const CHOICE_EXAMPLE: &str = r#"{"choices": [{"branch_id": "large", "logic": "and", "conditions": [{"left": {"step_id": "parse", "type": "number", "value": "total"}, "operate": "number_greater_than", "right": {"type": "number", "value": 100}}]}, {"branch_id": "other", "is_default": true}]}"#;
+const FLOWS_EXAMPLE: &str = r#"{"flows": [{"flow_id": "greet", "type": "keyword", "trigger_patterns": ["hello", "hi"], "match_type": "contains"}]}"#;
 
 /// Convert another system's JSON to rules
 #[derive(clap::Args)]
@@ -72,7 +77,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             ImportError::Internal(message!("the JSON parser accepted a text that is not UTF-8"))
         })),
     };
-    let imported = imported.map_err(|error| CliError::error(message!("{name}: {}", error.to_message())))?;
+    let imported = imported.map_err(|error| CliError::error(describe_error(args, &bytes, &name, &error)))?;
     let items = imported.report.items();
     let is_nothing_left = !items.is_empty() && imported.report.skipped().count() == items.len();
     if is_nothing_left {
@@ -84,6 +89,55 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     files::write_output(args.output.as_deref(), args.force, &text, term, out)?;
     print_report(&imported.report, args.json, term);
     Ok(Status::Success)
+}
+
+/// Describes the error of an import. For a document in another format than JSON, and for one with
+/// other parts than expected, adds what the document must contain.
+fn describe_error(args: &Args, bytes: &[u8], name: &str, error: &ImportError) -> Message {
+    let message = error.to_message();
+    match error {
+        ImportError::Json(_) => match other_format(&args.file, bytes) {
+            Some(format) => {
+                message!("{name} contains {format}, but `rulec import` reads JSON: convert it to JSON first")
+            }
+            None => message!("{name}: {message}"),
+        },
+        ImportError::Untranslatable(refusal) if !refusal.path().contains(['[', '.']) => {
+            let example = match args.system {
+                System::Routes => ROUTES_EXAMPLE,
+                System::Choice => CHOICE_EXAMPLE,
+                System::Flows => FLOWS_EXAMPLE,
+                System::Context => return message!("{name}: {message}"),
+            };
+            message!("{name}: {message}; for example: {example}")
+        }
+        _ => message!("{name}: {message}"),
+    }
+}
+
+/// Returns the format of a document that is not JSON, by the end of its name or by its first line.
+/// `None` for JSON and for an unknown format.
+fn other_format(file: &Path, bytes: &[u8]) -> Option<&'static str> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'))?;
+    if first.starts_with(['{', '[', '"']) {
+        return None;
+    }
+    let is_key = |line: &str| {
+        let key = line.trim_start_matches("- ").split_once(':').map_or("", |(key, _)| key);
+        !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
+    };
+    match extension.to_lowercase().as_str() {
+        "yaml" | "yml" => Some("YAML"),
+        "toml" => Some("TOML"),
+        "xml" => Some("XML"),
+        "csv" => Some("CSV"),
+        "rules" => Some("rules"),
+        _ if first.starts_with('<') => Some("XML"),
+        _ if first == "---" || is_key(first) => Some("YAML"),
+        _ => None,
+    }
 }
 
 /// Prints the report of an import: what happened to each item of the document. Prints it as JSON if

@@ -6,7 +6,7 @@ mod sarif;
 
 use super::compiled::Compiled;
 use super::term::Out;
-use super::{CliError, language};
+use super::{CliError, language, usage};
 use clap::ValueEnum;
 use rulec::{Applicability, Code, Diagnostic, Finding, Renderer, Severity, Span};
 use rulec_base::diag::visible_offset;
@@ -64,11 +64,24 @@ pub struct Location {
 
 pub fn compile_diagnostics(compiled: &Compiled) -> impl Iterator<Item = ReportedDiagnostic<'_>> {
     compiled.diagnostics().iter().map(move |diagnostic| ReportedDiagnostic {
-        diagnostic: language::localized_diagnostic(diagnostic),
+        diagnostic: match help_for_json(diagnostic, compiled) {
+            Some(helped) => Cow::Owned(language::localized_diagnostic(&helped).into_owned()),
+            None => language::localized_diagnostic(diagnostic),
+        },
         compiled,
         witness: None,
         denied: false,
     })
+}
+
+/// Returns the diagnostic for JSON in place of rules, with the remedy for the command of this run.
+/// `None` for other diagnostics, and for imported files.
+fn help_for_json(diagnostic: &Diagnostic, compiled: &Compiled) -> Option<Diagnostic> {
+    let is_json = diagnostic.code == Code::JsonFile;
+    let (file, _) = compiled.sources().iter().next().filter(|_| is_json)?;
+    let is_main = diagnostic.span().is_some_and(|span| span.file == file);
+    let help = usage::messages_for_rules(&compiled.target.path).filter(|_| is_main)?;
+    Some(Diagnostic { help: Some(help), ..diagnostic.clone() })
 }
 
 /// Returns the diagnostics of the compiler and the findings of the analysis together, in source

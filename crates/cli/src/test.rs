@@ -237,7 +237,10 @@ fn run_once(
 fn write_test_summary(args: &Args, tally: &TestTally, term: &Term, out: &mut Out) -> Result<(), CliError> {
     if tally.passed + tally.failed + tally.not_compiling == 0 {
         if let Some(filter) = &args.filter {
-            return Err(CliError::usage(message!("no `test` block has `{filter}` in its name")));
+            return Err(CliError::usage(match args.paths.is_empty() && filter.ends_with(".rules") {
+                true => filter_takes_file(filter),
+                false => message!("no `test` block has `{filter}` in its name"),
+            }));
         }
         term.print_note(&message!("there is no `test` block; write one: `test \"a refund\" {{ given text = \"refund\"  expect refunds }}`"));
     }
@@ -251,6 +254,14 @@ fn write_test_summary(args: &Args, tally: &TestTally, term: &Term, out: &mut Out
         term.print(&tally.summary());
     }
     Ok(())
+}
+
+/// Returns the message for a file of rules after `--filter`, which takes a text.
+fn filter_takes_file(filter: &str) -> Message {
+    message!(
+        "`--filter` takes a part of the name of a test, and `{filter}` was read as this part: write `rulec test \
+        {filter}` for all its tests, or `rulec test --filter TEXT {filter}`"
+    )
 }
 
 /// Runs the tests of the files on several threads. The bool that comes with each file is ignored.

@@ -2,8 +2,10 @@
 //! For other languages, this module builds the text from the details that clap provides.
 
 mod foreign;
+mod rules_wanted;
 
 pub use foreign::{explained_decision, rules_come_first};
+pub use rules_wanted::messages_for_rules;
 
 use super::help::localized_command;
 use super::language::{language, localized};
@@ -165,7 +167,18 @@ fn meant_command(word: &str) -> Option<&'static str> {
         "lint" | "validate" | "verify" | "typecheck" => "check",
         "format" | "prettier" => "fmt",
         "compile" | "make" => "build",
-        "eval" | "exec" | "execute" | "decide" | "apply" | "match" => "run",
+        "eval" | "evaluate" | "exec" | "execute" | "decide" | "apply" | "match" | "classify" => "run",
+        "compare" | "delta" | "changes" | "changelog" | "cmp" => "diff",
+        "analyse" | "analysis" | "inspect" | "stats" | "audit" => "analyze",
+        "whynot" | "why_not" => "why-not",
+        "tests" | "spec" | "verify-tests" => "test",
+        "shell" | "console" | "interactive" | "playground" => "repl",
+        "daemon" | "api" | "rest" => "serve",
+        "simulate" | "dry-run" | "preview" | "backtest" => "plan",
+        "types" | "jsonschema" | "json-schema" | "typegen" => "schema",
+        "guess" | "discover" => "infer",
+        "autofix" | "repair" => "check --fix",
+        "doc" | "docs" | "code" => "explain",
         "new" | "create" | "scaffold" => "init",
         "trace" | "debug" => "why",
         "convert" => "import",

@@ -318,6 +318,12 @@ impl MessageArgs {
                     "the text is a JSON object; if it is the whole message, write `--input` before it"
                 ));
             }
+            if self.words.is_some() && Path::new(text).is_file() {
+                term.print_note(&message!(
+                    "`{text}` is taken as the text of the message; for the message in this file, write \
+                    `--input - < {text}`"
+                ));
+            }
             map.insert("text".to_owned(), text.as_str().into());
         }
         if let Some(ctx) = &self.ctx {

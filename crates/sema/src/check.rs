@@ -27,6 +27,8 @@ mod known;
 mod locals;
 mod meant;
 mod meant_call;
+mod meant_count;
+mod meant_place;
 mod mismatch;
 mod names;
 mod narrowing;

@@ -10,6 +10,7 @@ mod declared;
 mod errors;
 mod expr;
 mod foreign;
+mod foreign_comments;
 mod history;
 mod infix;
 mod literal;

@@ -159,3 +159,44 @@ fn a_table_of_values_is_refused_as_a_whole() {
         assert!(!run(other, 1).out.is_empty(), "{other}");
     }
 }
+
+#[test]
+fn a_file_of_messages_in_the_place_of_rules_names_the_command() {
+    check(&["test", "one.jsonl", "a.rules"], 2, "write `rulec run a.rules one.jsonl`");
+    check(&["check", "one.jsonl"], 1, "`rulec check` reads rules, and no messages");
+    check(&["run", "one.jsonl", "a.rules"], 1, "write `rulec run a.rules one.jsonl`");
+    check(
+        &["why-not", "one.jsonl", "a", "--text", "show it"],
+        1,
+        "write `rulec why-not my.rules a --text 'show it'`",
+    );
+    check(&["why", "a.rules", "one.jsonl"], 0, "`one.jsonl` is taken as the text of the message");
+}
+
+#[test]
+fn commands_of_other_words_have_a_remedy() {
+    check(&["compare", "a.rules", "a.rules"], 2, "'diff'");
+    check(&["evaluate", "a.rules", "one.jsonl"], 2, "'run'");
+    check(&["analyse", "a.rules"], 2, "'analyze'");
+    check(&["whynot", "a.rules"], 2, "'why-not'");
+    check(&["console", "a.rules"], 2, "'repl'");
+    check(&["test", "--filter", "a.rules"], 2, "write `rulec test a.rules` for all its tests");
+}
+
+#[test]
+fn an_import_of_another_document_shows_what_it_reads() {
+    let import = |name: &str, text: &str, system: &str, expected: &str| {
+        let ran = Folder::new().file(name, text).rulec(&["import", system, name]).expect(1);
+        assert!(ran.err.contains(expected), "{system} {text}: {}", ran.err);
+        ran.err
+    };
+    import("bot.yaml", "flows:\n  - flow_id: greet\n", "flows", "bot.yaml contains YAML");
+    import("bot.txt", "---\nflows: []\n", "flows", "bot.txt contains YAML");
+    import("bot.xml", "<flows/>\n", "flows", "bot.xml contains XML");
+    import("a.json", "{\"flows\": [}", "flows", "a.json: ");
+    for system in ["flows", "routes", "choice"] {
+        let printed = import("a.json", "{\"other\": 3}", system, "; for example: {");
+        let (_, example) = printed.split_once("for example: ").expect("an example");
+        Folder::new().file("b.json", example).rulec(&["import", system, "b.json"]).expect(0);
+    }
+}

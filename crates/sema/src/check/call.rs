@@ -155,6 +155,9 @@ impl<'a> Checker<'a> {
         {
             return self.report(diagnostic);
         }
+        if let Some(diagnostic) = self.meant_count(name, &args, span).filter(|_| !is_defined) {
+            return self.report(diagnostic);
+        }
         let has_now = self.fields.declared_roots().is_none_or(|input| input.get("now").is_some());
         if let Some(written) =
             meant_call::expression_for_call(&name.node, &args, has_now).filter(|_| !is_defined)

@@ -167,7 +167,9 @@ impl Checker<'_> {
     /// Each file gets one warning.
     pub(super) fn warn_no_zone(&mut self, function: Function, arg: &Expr, span: Span) {
         let is_time = arg.as_const().is_none() && arg.ty.kinds.overlaps(KindSet::DATETIME);
-        if !is_time || !self.setting_uses.files_without_zone.insert(span.file) {
+        // The settings with an error may give the zone.
+        let is_unknown = self.symbols.is_broken("settings");
+        if !is_time || is_unknown || !self.setting_uses.files_without_zone.insert(span.file) {
             return;
         }
         let name = function.info().name;

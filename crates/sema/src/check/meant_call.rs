@@ -99,7 +99,7 @@ pub(super) fn returns_type(name: &str) -> bool {
 }
 
 /// Converts a criterion of a spreadsheet function to a comparison: `">3"` to `> 3`.
-fn convert_criterion(criterion: &str) -> String {
+pub(super) fn convert_criterion(criterion: &str) -> String {
     let inner = criterion.trim_matches('"');
     let signs = inner.len() - inner.trim_start_matches(['<', '>', '=']).len();
     match (&inner[..signs], inner[signs..].trim()) {

@@ -315,6 +315,10 @@ impl<'a> Checker<'a> {
             )
             .help(match (pattern.starts_with('*'), meant) {
                 (false, Some(meant)) => message!("write `r\"{meant}\"`"),
+                (false, None) if is_doubled_group(&error) => message!(
+                    "a name belongs to one group: join the alternatives around the group, as in \
+                    `r\"(?:a|b)(?<name>[0-9]+)\"`, or give the second group another name"
+                ),
                 (true, _) => message!(
                     "in `like`, `*` matches any text: write `x like \"*a*\"`; in a regular \
                         expression, write `.*`"
@@ -327,6 +331,12 @@ impl<'a> Checker<'a> {
         };
         self.report(diagnostic.here(message!("at character {at} of the expression")))
     }
+}
+
+/// True if two groups of the expression have the same name.
+fn is_doubled_group(error: &regex_syntax::Error) -> bool {
+    use regex_syntax::ast::ErrorKind;
+    matches!(error, regex_syntax::Error::Parse(error) if matches!(error.kind(), ErrorKind::GroupNameDuplicate { .. }))
 }
 
 /// Builds the diagnostic for a regular expression that needs too much memory.

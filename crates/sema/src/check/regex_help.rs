@@ -12,6 +12,10 @@ const MAX_ADDED_PARENTHESES: usize = 5;
 /// `error` is the error of the parser. `None` if the meaning is not clear.
 pub(super) fn meant_regex(pattern: &str, error: &regex_syntax::Error) -> Option<String> {
     let meant = match error {
+        Parse(error) if matches!(error.kind(), ErrorKind::GroupNameDuplicate { .. }) => {
+            let span = error.span();
+            with_one_group(pattern, pattern.get(span.start.offset..span.end.offset)?)?
+        }
         Parse(error) => {
             let span = error.span();
             let wrong = pattern.get(span.start.offset..span.end.offset)?;
@@ -108,6 +112,83 @@ fn find_replacement(
     }
 }
 
+/// Returns an expression in which a group occurs once, for alternatives that each contain this
+/// group: `(?:a|b)(?<id>c)` for `a(?<id>c)|b(?<id>c)`. `None` if the groups differ, or if the
+/// alternatives differ on both sides of the group.
+fn with_one_group(pattern: &str, name: &str) -> Option<String> {
+    // Flags, as in `(?i)`, would hold for other parts than before.
+    if pattern.split("(?").skip(1).any(|rest| !rest.starts_with([':', '<', 'P'])) {
+        return None;
+    }
+    let branches = alternatives(pattern)?;
+    let mut parts = Vec::new();
+    for branch in &branches {
+        let marks = [format!("(?<{name}>"), format!("(?P<{name}>")];
+        let start = marks.iter().find_map(|mark| branch.find(mark.as_str()))?;
+        let end = start + group_length(&branch[start..])?;
+        parts.push((&branch[..start], &branch[start..end], &branch[end..]));
+    }
+    let (before, group, after) = *parts.first()?;
+    let joined = |texts: Vec<&str>| format!("(?:{})", texts.join("|"));
+    if parts.len() < 2 || parts.iter().any(|part| part.1 != group) {
+        return None;
+    }
+    if parts.iter().all(|part| part.2 == after) {
+        return Some([&joined(parts.iter().map(|part| part.0).collect()), group, after].concat());
+    }
+    let is_same = parts.iter().all(|part| part.0 == before);
+    is_same.then(|| [before, group, &joined(parts.iter().map(|part| part.2).collect())].concat())
+}
+
+/// Splits an expression at the `|` outside all groups and classes. `None` if brackets do not match.
+fn alternatives(pattern: &str) -> Option<Vec<&str>> {
+    let (mut branches, mut start, mut depth, mut is_in_class) = (Vec::new(), 0, 0_usize, false);
+    let mut chars = pattern.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '\\' => {
+                chars.next();
+            }
+            ']' => is_in_class = false,
+            _ if is_in_class => {}
+            '[' => is_in_class = true,
+            '(' => depth += 1,
+            ')' => depth = depth.checked_sub(1)?,
+            '|' if depth == 0 => {
+                branches.push(&pattern[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    branches.push(&pattern[start..]);
+    (depth == 0).then_some(branches)
+}
+
+/// Returns the length in bytes of the group at the start of a text, with the repetition after it.
+fn group_length(text: &str) -> Option<usize> {
+    let (mut depth, mut is_in_class) = (0_usize, false);
+    let mut chars = text.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '\\' => {
+                chars.next();
+            }
+            ']' => is_in_class = false,
+            _ if is_in_class => {}
+            '[' => is_in_class = true,
+            '(' => depth += 1,
+            ')' if depth == 1 => {
+                let rest = &text[at + 1..];
+                return Some(at + 1 + rest.len() - rest.trim_start_matches(['?', '*', '+']).len());
+            }
+            ')' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
 /// True if the inside of an unclosed group uses the syntax of regular expressions, so that its
 /// parenthesis is probably not meant literally.
 fn has_regex_syntax(inside: &str) -> bool {
@@ -171,6 +252,13 @@ mod tests {
             (r"a\yb", Some(r"ayb")),
             (r"end\Z", Some(r"end\z")),
             (r"\p{Chinese}+", Some(r"\p{Han}+")),
+            (r"order (?<id>\d+)|#(?<id>\d+)", Some(r"(?:order |#)(?<id>\d+)")),
+            (r"(?P<n>\d+) kg|(?P<n>\d+) lbs?", Some(r"(?P<n>\d+)(?: kg| lbs?)")),
+            (r"a(?<id>x)|b(?<id>x)|[|(](?<id>x)", Some(r"(?:a|b|[|(])(?<id>x)")),
+            (r"a(?<id>\d)|b(?<id>\w)", None),
+            (r"a(?<id>x)c|b(?<id>x)d", None),
+            (r"(?<id>x)(?<id>x)", None),
+            (r"(?i)a(?<id>x)|b(?<id>x)", None),
             (r"\p{Nonsense}", None),
             (r"(?=a)", None),
         ] {

@@ -43,6 +43,8 @@ pub(super) struct AnalysisState<'a> {
     externs: HashMap<Feature, ExternId>,
     /// Whether the checker has already reported that the field `text` is missing or no string.
     reported_no_text: bool,
+    /// The entities with an error, whose fields are not known.
+    pub(super) broken_entities: HashSet<Arc<str>>,
     /// The memory limit for all regular expressions together, in bytes.
     pub(super) regex_memory: usize,
 }
@@ -54,6 +56,7 @@ impl Default for AnalysisState<'_> {
             stop_words: None,
             externs: HashMap::new(),
             reported_no_text: false,
+            broken_entities: HashSet::new(),
             regex_memory: text::DEFAULT_REGEX_MEMORY,
         }
     }
@@ -152,7 +155,9 @@ impl<'a> Checker<'a> {
             self.emit(Code::NothingToFind, entity.span, message, help);
         }
         for pattern in &entity_syntax.patterns {
-            let _ = self.add_entity_pattern(pattern, &mut entity);
+            if self.add_entity_pattern(pattern, &mut entity).is_err() {
+                self.analysis_state.broken_entities.insert(entity.name.clone());
+            }
         }
         entity
     }

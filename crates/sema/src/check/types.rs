@@ -6,7 +6,7 @@ use super::{AlreadyReported, Checked, Checker, DeclaredInput, MAX_DEPTH, MAX_NOD
 use crate::hir;
 use crate::resolve::{HandlerDecl, Symbol, topological_sort};
 use hashbrown::HashMap;
-use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::{Span, Spanned};
 use rulec_lang::ty::{Field, InnerType, RecordType, Ty};
@@ -99,6 +99,11 @@ impl<'a> Checker<'a> {
                     let diagnostic = constant_as_type(name, type_expr.span);
                     return self.report(diagnostic.likely_fix(type_expr.span, "bool"));
                 }
+                if let Some(help) = help_for_other_type(name) {
+                    let message = message!("there is no type `{name}`");
+                    let diagnostic = Diagnostic::new(Code::UnknownType, type_expr.span, message).help(help);
+                    return self.report_unknown(name, diagnostic);
+                }
                 let suggestion = Ty::builtin_for_foreign_name(name)
                     .or_else(|| self.nearest(name, symbols.types.names().chain(Ty::BUILTIN_NAMES)));
                 let built_in = Ty::BUILTIN_NAMES.join(", ");
@@ -130,13 +135,16 @@ impl<'a> Checker<'a> {
         let mut record = RecordType::default();
         let mut left = MAX_EXPANDED_FIELDS;
         for field in self.without_duplicates(message!("field"), fields, |field| &field.name) {
+            let exchanged = self.exchanged_name(field);
             let ty = match &field.ty.kind {
+                _ if exchanged.is_some() => Ok(self.report_exchanged_name(field)),
                 TypeKind::Name(name) if is_constant(name) && is_schema_setting(&field.name.node) => {
                     self.report(constant_as_type(name, field.ty.span))
                 }
                 _ => self.resolve_type(&field.ty),
             };
             let ty = ty.unwrap_or(Ty::ANY);
+            let name = exchanged.unwrap_or(field.name.node.as_str());
             let Some(rest) = left.checked_sub(1).and_then(|left| subtract_field_count(&ty, left)) else {
                 let message = message!(
                     "with its types expanded, this record has more than {MAX_EXPANDED_FIELDS} fields"
@@ -152,14 +160,40 @@ impl<'a> Checker<'a> {
                 break;
             };
             left = rest;
-            record.push(Field {
-                name: field.name.node.as_str().into(),
-                ty,
-                optional: field.optional,
-                private: field.private,
-            });
+            record.push(Field { name: name.into(), ty, optional: field.optional, private: field.private });
         }
         record
+    }
+
+    /// Returns the name of a field that is written after its type, as in `string: title`. `None` if
+    /// the type may be meant as a type.
+    fn exchanged_name<'f>(&self, field: &'f ast::Field) -> Option<&'f str> {
+        let TypeKind::Name(name) = &field.ty.kind else { return None };
+        let first = field.name.node.as_str();
+        // `text` is a type of other languages, but also a usual name.
+        let is_type = Ty::BUILTIN_NAMES.contains(&first)
+            || matches!(
+                first,
+                "str" | "integer" | "boolean" | "varchar" | "double" | "bigint" | "i32" | "i64"
+            );
+        let is_known = Ty::builtin(name).is_some()
+            || self.symbols.types.names().any(|known| known == name)
+            || self.symbols.is_broken(name);
+        let is_near = self.nearest(name, self.symbols.types.names().chain(Ty::BUILTIN_NAMES)).is_some();
+        (is_type && !is_known && !is_near && !is_constant(name)).then_some(name)
+    }
+
+    /// Reports a type before the name of its field. Returns the type.
+    fn report_exchanged_name(&mut self, field: &ast::Field) -> Ty {
+        let first = field.name.node.as_str();
+        let ty = Ty::meant_name(first).unwrap_or(first);
+        let name = self.exchanged_name(field).unwrap_or(first);
+        let written = format!("{name}{}: {ty}", if field.optional { "?" } else { "" });
+        let span = field.name.span.to(field.ty.span);
+        let message = message!("the name of a field comes before its type");
+        let diagnostic = Diagnostic::new(Code::UnknownType, span, message);
+        self.diagnostics.push(diagnostic.help(message!("write `{written}`")).likely_fix(span, written));
+        Ty::builtin(ty).unwrap_or(Ty::ANY)
     }
 
     /// Merges the `input` blocks of all files into one record type for messages.
@@ -324,4 +358,27 @@ fn constant_as_type(name: &str, span: Span) -> Diagnostic {
         are not declared are ignored"
     );
     Diagnostic::new(Code::UnknownType, span, message).help(help)
+}
+
+/// Returns the help for a type of other languages that has no type of its own here, such as
+/// `duration`. `None` for other names.
+fn help_for_other_type(name: &str) -> Option<Message> {
+    Some(match name.to_lowercase().replace('_', "").as_str() {
+        "duration" | "timedelta" | "interval" | "timespan" => {
+            message!("a duration is a number of seconds, as `5min` is 300: write `float`, or `int`")
+        }
+        "percent" | "percentage" | "ratio" => {
+            message!("a share is a number: write `float`, and `0.5` for one half")
+        }
+        "bytes" | "size" | "filesize" => message!("a size is a number of bytes: write `int`"),
+        "ip" | "ipaddr" | "ipaddress" | "inet" | "cidr" | "network" | "url" | "uri" | "email" | "uuid"
+        | "guid" | "version" | "semver" | "regex" | "regexp" | "hostname" | "path" => {
+            message!("it is written as a text: write `string`")
+        }
+        "enum" | "choice" | "oneof" => {
+            message!("the values of an enumeration are the type: write `\"a\" | \"b\"`")
+        }
+        "void" | "unit" => message!("every function has a result: write the type of its value"),
+        _ => return None,
+    })
 }

@@ -39,6 +39,10 @@ impl<'a> Checker<'a> {
     ) -> Checked<T> {
         let (name, names_of_path) = (names[0], names.len());
         let diagnostic = Diagnostic::new(Code::UnknownName, name_span, message!("`{name}` is not declared"));
+        let diagnostic = match self.help_of_place(diagnostic, name, name_span) {
+            Ok(helped) => return self.report(helped),
+            Err(diagnostic) => diagnostic,
+        };
         let diagnostic = match self.suggest_meant_value(diagnostic, name, name_span, record) {
             Ok(suggested) => return self.report(suggested),
             Err(diagnostic) => diagnostic,
@@ -112,6 +116,13 @@ impl<'a> Checker<'a> {
             let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message)
                 .help(message!("write `payload.{name}` for a field of an included group"));
             return self.diagnostics.push(diagnostic.likely_fix(span, format!("payload.{name}")));
+        }
+        let element = (name == "_").then(|| self.every_element(name, span)).flatten();
+        if let Some((help, fix)) = element {
+            let message = message!("`{name}` is read as a field of the message");
+            let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message).help(help);
+            let diagnostic = fix.into_iter().fold(diagnostic, |all, (span, text)| all.likely_fix(span, text));
+            return self.diagnostics.push(diagnostic);
         }
         if let Some((help, word)) = foreign_constant_help(name) {
             let message = message!("`{name}` is read as a field of the message");

@@ -372,6 +372,7 @@ pub(super) fn declared_names(file: FileId, text: &str, sigs: &[SignificantToken]
     let fixed: &[&str] = match word.statement {
         Some(Rule::history_statement) => &["history", "previous"],
         Some(Rule::input_statement) => &["input"],
+        Some(Rule::settings_statement) => &["settings"],
         _ => &[],
     };
     if !word.declares_name() {
@@ -383,5 +384,18 @@ pub(super) fn declared_names(file: FileId, text: &str, sigs: &[SignificantToken]
     let name = token.text(text);
     let is_name =
         token.kind == TokenKind::Quoted || (token.kind == TokenKind::Word && !terminals::is_reserved(name));
-    is_name.then(|| Spanned::new(unquote(name).to_owned(), token.span(file))).into_iter().collect()
+    let names = is_name.then(|| Spanned::new(unquote(name).to_owned(), token.span(file))).into_iter();
+    names.chain(name_after_value(file, text, sigs)).collect()
+}
+
+/// Returns the name of a definition that follows its value, as in `let a > 3 = late`. `None` for
+/// other statements.
+fn name_after_value(file: FileId, text: &str, sigs: &[SignificantToken]) -> Option<Ident> {
+    let [head, .., sign, name] = sigs else { return None };
+    let is_definition = matches!(head.token.text(text), "let" | "list" | "def");
+    let follows_sign = matches!(sign.token.text(text), "=" | ":=") && sigs.len() > 4;
+    let written = name.token.text(text);
+    let is_name = name.token.kind == TokenKind::Word && !terminals::is_reserved(written);
+    (is_definition && follows_sign && is_name)
+        .then(|| Spanned::new(written.to_owned(), name.token.span(file)))
 }

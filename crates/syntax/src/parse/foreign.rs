@@ -172,6 +172,10 @@ pub(super) fn operator_help(word: &str) -> Option<Message> {
         "at" | "greater" | "less" | "more" | "larger" | "smaller" => {
             message!("compare numbers and times with `<`, `<=`, `>` or `>=`")
         }
+        "per" => message!(
+            "a number has no unit such as `per minute`: write the number alone; a window is written \
+            `count x in history within 1min: CONDITION`"
+        ),
         "xor" => message!("write `(a and not b) or (b and not a)`"),
         "of" => {
             message!(
@@ -211,7 +215,7 @@ pub(super) fn prefix_help(word: &str) -> Option<Message> {
             )
         }
         "interval" => message!("a duration is a number with a unit: write `now - 7d`"),
-        "some" | "exist" | "each" | "every" | "forall" | "for" | "select" => {
+        "some" | "exist" | "each" | "every" | "forall" | "for" | "foreach" | "select" => {
             message!("write `any x in list: condition` or `all x in list: condition`")
         }
         _ => message!(

@@ -107,7 +107,7 @@ impl PrecedenceClimber<'_, '_, '_> {
     fn names_after_other_word(&self) -> Option<Diagnostic> {
         let start = self.element_span(self.position).start;
         let index = self.cx.sigs.partition_point(|sig| sig.token.start < start);
-        shapes::word_for_where(self.cx, self.cx.tokens.start..index + 1)
+        shapes::word_for_where(self.cx, self.cx.tokens.start..index + 2)
     }
 
     /// True if the author probably meant the word at the current position as an operator: an

@@ -45,7 +45,8 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
             return self.make_node(ExprKind::Literal(literal), span.to(number), 1);
         }
         // `!a == b` negates `a`, as in languages that use `!`.
-        let precedence = if word == "!" { Op::Neg.info().precedence } else { op.info().precedence };
+        let is_tight = word == "!" && !self.is_before_word_operator();
+        let precedence = if is_tight { Op::Neg.info().precedence } else { op.info().precedence };
         let operand = self.parse_at_precedence(precedence + 1)?;
         let node_span = span.to(operand.expr.span);
         self.make_node(

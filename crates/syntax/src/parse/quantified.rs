@@ -52,7 +52,14 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
             ("last", _) => QuantifierKind::Last,
             ("for", _) => {
                 let message = message!("`for` belongs to a `sum`");
-                let help = message!("write `sum VALUE for x in LIST: CONDITION`");
+                let text = self.cx.text(&pair);
+                let rest = text.strip_prefix("for").unwrap_or_default().trim();
+                let help = match rest.contains(['\n', '#']) || rest.is_empty() {
+                    true => message!("write `sum VALUE for x in LIST: CONDITION`"),
+                    false => {
+                        message!("for a condition write `any {rest}`, and for a sum `sum VALUE for {rest}`")
+                    }
+                };
                 return Err(self.report(unexpected_token(element.span, message, help)));
             }
             _ => QuantifierKind::Any,

@@ -255,15 +255,82 @@ fn definition_without_word(cx: &StatementContext<'_>) -> Option<Diagnostic> {
 /// `tokens` are the tokens before the unexpected one. `None` without such a mistake.
 pub(super) fn word_for_where(cx: &StatementContext<'_>, tokens: Range<usize>) -> Option<Diagnostic> {
     let is_word = |index: &usize| {
-        matches!(text_of(cx, *index), "with" | "given" | "let" | "using" | "having" | "as" | "for")
+        matches!(
+            text_of(cx, *index),
+            "with" | "given" | "let" | "using" | "having" | "as" | "for" | "const" | "var" | "val" | "where"
+        ) && (text_of(cx, *index) != "where" || text_of(cx, index.wrapping_sub(1)) == "{")
             && kind_of(cx, index + 1) == Some(TokenKind::Word)
             && matches!(text_of(cx, index + 2), "=" | ":=")
     };
     let has_condition = |index: &usize| (tokens.start..*index).any(|before| text_of(cx, before) == "when");
     let word = tokens.clone().find(|index| is_word(index) && has_condition(index))?;
     let span = span_of(cx, word..word + 1);
+    if let Some(diagnostic) = locals_in_braces(cx, word) {
+        return Some(diagnostic);
+    }
+    if text_of(cx, word) == "where" {
+        return None;
+    }
     let message = message!("the names of parts of a condition follow `where`, not `{}`", text_of(cx, word));
     Some(foreign_syntax_error(span, message, "where"))
+}
+
+/// Returns the diagnostic for names of parts of a condition in braces, as in `when C { let n = 1 }
+/// -> h`. The word `let` is the token at `word`. `None` without such braces.
+fn locals_in_braces(cx: &StatementContext<'_>, word: usize) -> Option<Diagnostic> {
+    let open = word.checked_sub(1).filter(|open| kind_of(cx, *open) == Some(TokenKind::OpenBrace))?;
+    let mut depth = 0_usize;
+    let close = (open..cx.tokens.end).find(|index| {
+        let kind = cx.sigs[*index].token.kind;
+        depth += usize::from(kind.opens_bracket());
+        depth = depth.saturating_sub(usize::from(kind.closes_bracket()));
+        depth == 0
+    })?;
+    // The target may follow in the braces, as in `{ let n = 1 -> h }`.
+    let arrow = (word..close).find(|index| kind_of(cx, *index) == Some(TokenKind::Arrow));
+    let parts_end = arrow.unwrap_or(close);
+    // Each definition begins with the same word, or with a name on a new line or after a comma.
+    let is_head = |index: usize| {
+        let name = index + usize::from(text_of(cx, index) == text_of(cx, word));
+        kind_of(cx, name) == Some(TokenKind::Word) && matches!(text_of(cx, name + 1), "=" | ":=")
+    };
+    let starts: Vec<usize> = (word..parts_end)
+        .filter(|index| {
+            let before = text_of(cx, *index - 1);
+            let may_begin = cx.sigs[*index].indent().is_some()
+                || matches!(before, "{" | "," | ";")
+                || text_of(cx, *index) == text_of(cx, word);
+            may_begin && before != text_of(cx, word) && is_head(*index)
+        })
+        .collect();
+    let mut parts = Vec::new();
+    for (at, start) in starts.iter().enumerate() {
+        let end = starts.get(at + 1).copied().unwrap_or(parts_end);
+        let name = start + usize::from(text_of(cx, *start) == text_of(cx, word));
+        if name + 2 >= end {
+            return None;
+        }
+        let end = (name + 2..end).rev().find(|index| !matches!(text_of(cx, *index), "," | ";"))? + 1;
+        let value = &cx.text[span_of(cx, name + 2..end).range()];
+        parts.push(format!("{} = {value}", text_of(cx, name)));
+    }
+    let mut written = format!("where {}", parts.join(", "));
+    if let Some(arrow) = arrow {
+        written = format!("{written} {}", cx.text[span_of(cx, arrow..close).range()].trim_end_matches(';'));
+    }
+    let follows_arrow = arrow.is_some() || matches!(text_of(cx, close + 1), "->" | "=>");
+    if parts.is_empty() || !follows_arrow || written.len() > MAX_CONDITION || written.contains('\n') {
+        return None;
+    }
+    let message = message!("the names of parts of a condition follow `where`, without braces");
+    let help = match arrow {
+        Some(_) => message!("write `{written}`", written = written.clone()),
+        None => message!("write `{written}` before `->`", written = written.clone()),
+    };
+    Some(
+        unexpected_token(span_of(cx, open..open + 1), message, help)
+            .fix(span_of(cx, open..close + 1), written),
+    )
 }
 
 /// Returns the index of the arrow of the statement, outside all brackets. The word `then` counts as

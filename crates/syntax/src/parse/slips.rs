@@ -374,6 +374,11 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         let span = self.element_span(self.position);
         let end = self.element_span(self.comparison_end(self.position) - 1).end;
         let list = self.span_text(base);
+        if let Some(written) = self.every_element_after_operator(base) {
+            let message = message!("`{brackets}` is not an index");
+            let diagnostic = unexpected_token(span, message, message!("write `{written}`"));
+            return Some(self.report(diagnostic.likely_fix(base.to(span), written)));
+        }
         let element = if list == "x" { "y" } else { "x" };
         let replacement =
             format!("any {element} in {list}: {element}{}", &self.cx.text[span.end as usize..end as usize]);

@@ -149,6 +149,7 @@ impl<'a> Splitter<'a> {
             return self.start_statement(index, None);
         }
         match token.kind {
+            TokenKind::Semicolon if at_base && self.is_in_loop(index) => {}
             TokenKind::Semicolon if at_base => return self.report_semicolon(index),
             // The token was already reported and may hide a bracket. So a missing bracket is not
             // reported too.
@@ -397,6 +398,16 @@ impl<'a> Splitter<'a> {
                 }
             }
         }
+    }
+
+    /// True for a `;` inside a loop or condition of a shell, as in `for x in items; do`. The parser
+    /// reports the whole loop.
+    fn is_in_loop(&self, index: usize) -> bool {
+        let is_part = self.sigs.get(index + 1).is_some_and(|sig| {
+            matches!(sig.token.text(self.text), "do" | "then" | "done" | "fi") && sig.indent().is_none()
+        });
+        let opens = |token: usize| matches!(self.token_text(token), "for" | "foreach");
+        is_part && self.current.as_ref().is_some_and(|current| (current.first_token..index).any(opens))
     }
 
     fn report_semicolon(&mut self, index: usize) {

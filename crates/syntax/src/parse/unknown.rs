@@ -2,6 +2,7 @@
 //! another language, or a comment without `#`.
 
 use super::Rule;
+use super::foreign_comments::foreign_comment;
 use super::stream::has_balanced_brackets;
 use super::{is_reserved, terminals};
 use crate::lex::{Token, TokenKind, is_name, tokenize};
@@ -17,8 +18,8 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
     let diagnostic =
         Diagnostic::new(Code::UnknownStatement, span, message!("no statement starts with `{shown}`"));
     let rest = &text[token.start as usize..];
-    if rest.starts_with("--") || rest.starts_with("/*") {
-        return diagnostic.help(message!("comments start with `#`"));
+    if let Some(diagnostic) = foreign_comment(file, text, token.start as usize) {
+        return diagnostic;
     }
     if token_text == "-" {
         return diagnostic
@@ -222,8 +223,10 @@ fn shortened(line: &str) -> String {
 pub(super) fn is_heading(text: &str, offset: usize) -> bool {
     let start = text[..offset].rfind('\n').map_or(0, |at| at + 1);
     let line = text[start..].lines().next().unwrap_or_default();
-    let first = line.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
-    let is_indented = line.starts_with(char::is_whitespace);
+    let first =
+        line.trim_start().split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+    // The formatter removes the indentation of the first line.
+    let is_indented = line.starts_with(char::is_whitespace) && !text[..start].trim().is_empty();
     let is_statement = terminals::find_word(first).is_some();
     // Before the line, a statement must be complete.
     let before = text[..start].trim_end();

@@ -122,6 +122,10 @@ struct Label {
     jumps: SmallVec<[Pc; 6]>,
 }
 
+/// What the cached results of a loop over the history depend on: the block of the loop's condition,
+/// the blocks of its group keys, and the id of its summed value.
+type HistoryLoopKey = (BlockId, SmallVec<[BlockId; MAX_GROUPS]>, Option<u32>);
+
 /// The state of the lowering of one program: the chunk built so far, and maps from items of the
 /// program to their indexes in the chunk.
 struct Lowering<'n> {
@@ -135,9 +139,8 @@ struct Lowering<'n> {
     /// id.
     shared: HashMap<u32, u32>,
     loops: HashMap<Part, u32>,
-    /// The numbers under which the results of loops over the history are cached. The key is the
-    /// block of the loop's condition, the blocks of its group keys, and the id of its summed value.
-    history_memos: HashMap<(BlockId, SmallVec<[BlockId; MAX_GROUPS]>, Option<u32>), u32>,
+    /// The numbers under which the results of loops over the history are cached.
+    history_memos: HashMap<HistoryLoopKey, u32>,
     /// The loops over the history (recorded messages) whose results are not cached, so that their
     /// work grows with the history.
     growing_loops: HashSet<Part>,

@@ -102,19 +102,19 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             memo.groups.retain(|_, hits| hits.positions.last().is_some_and(|last| *last >= first));
         }
         for (element, position) in new.iter().map(Value::from_json).zip(next..) {
-            if self.holds_for(each, plan.body, element) {
-                if let Some(keys) = self.group_keys(&plan)? {
-                    let hits = match keys.is_empty() {
-                        true => &mut memo.hits,
-                        false => memo.groups.entry(keys).or_default(),
-                    };
-                    hits.forget_before(first);
-                    if let Some(summed) = summed {
-                        let total = hits.totals.last().copied().unwrap_or(hits.total_before);
-                        hits.totals.push(total.plus(self.eval_block(summed)));
-                    }
-                    hits.positions.push(position);
+            if self.holds_for(each, plan.body, element)
+                && let Some(keys) = self.group_keys(&plan)?
+            {
+                let hits = match keys.is_empty() {
+                    true => &mut memo.hits,
+                    false => memo.groups.entry(keys).or_default(),
+                };
+                hits.forget_before(first);
+                if let Some(summed) = summed {
+                    let total = hits.totals.last().copied().unwrap_or(hits.total_before);
+                    hits.totals.push(total.plus(self.eval_block(summed)));
                 }
+                hits.positions.push(position);
             }
             memo.next_position = Some(position.saturating_add(1));
             memo.evaluations = memo.evaluations.saturating_add(1);

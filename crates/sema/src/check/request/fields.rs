@@ -159,6 +159,9 @@ impl<'a> Checker<'a> {
         };
         let symbol = self.symbols.entities.get(name);
         match symbol.filter(|symbol| self.symbols.is_visible(span.file, symbol.name.span)) {
+            Some(symbol) if self.analysis_state.broken_entities.contains(symbol.name.node.as_str()) => {
+                Err(AlreadyReported)
+            }
             Some(symbol) => {
                 let index = self.symbols.entities.position(&symbol.name.node).unwrap_or_default();
                 let fields = &self.program.analysis.entities[index].fields;

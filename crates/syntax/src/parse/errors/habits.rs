@@ -1,10 +1,11 @@
 //! Diagnostics for syntax from other languages at the point where parsing fails: comments,
 //! separators, types and schema keywords. Each diagnostic gives the correct spelling.
 
+use super::super::foreign_comments::foreign_comment;
 use super::super::{Rule, foreign};
 use super::{ParseFailure, is_item};
 use crate::lex::TokenKind;
-use rulec_base::diag::{Diagnostic, Message};
+use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::Span;
 
@@ -15,10 +16,20 @@ impl ParseFailure<'_, '_> {
         if self.is_at_end() {
             return None;
         }
+        // `/*` and `(*` are two tokens, and the first one may continue a statement.
+        let touching = self.token_before().filter(|before| before.end == self.token.start);
+        if let Some(before) = touching.filter(|before| matches!(self.token_text(*before), "/" | "("))
+            && self.found_text == "*"
+        {
+            return foreign_comment(self.cx.file, self.cx.text, before.start as usize)
+                .map(|diagnostic| Diagnostic { code: Code::Unexpected, ..diagnostic });
+        }
         if self.rest_of_source().starts_with("--") && !self.is_value_expected()
             || self.rest_of_source().starts_with("/*")
         {
-            return self.unexpected_token(message!("comments start with `#`"), message!("write `#` instead"));
+            let start = self.span.range().start;
+            return foreign_comment(self.cx.file, self.cx.text, start)
+                .map(|diagnostic| Diagnostic { code: Code::Unexpected, ..diagnostic });
         }
         if is_item(self.rule) {
             return self.foreign_schema();
@@ -236,6 +247,7 @@ impl ParseFailure<'_, '_> {
                 (message!("write the type of the elements in `<` and `>`"), message!("write `list<string>`"))
             }
             "[" => (message!("a type of lists is written `list<…>`"), message!("write `list<string>`")),
+            "<" if self.generic_type().is_some() => return self.generic_type(),
             "<" => (
                 message!("only `list` and `dict` take a type in `<` and `>`"),
                 message!("write `list<string>`, or `dict<int>` for values with string keys"),

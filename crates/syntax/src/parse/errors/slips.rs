@@ -3,14 +3,17 @@
 //! general ones of the module `habits`.
 
 mod arguments;
+mod field_words;
 mod fields;
 mod flows;
+mod graphs;
 mod imports;
 mod items;
 mod order;
 mod parts;
 mod quantifiers;
 mod statements;
+mod targets;
 mod tests;
 mod words;
 
@@ -27,6 +30,9 @@ impl ParseFailure<'_, '_> {
     /// recognized.
     pub(super) fn slip(&self) -> Option<Diagnostic> {
         if let Some(diagnostic) = self.spaced_unit() {
+            return Some(diagnostic);
+        }
+        if let Some(diagnostic) = self.loop_as_quantifier() {
             return Some(diagnostic);
         }
         if self.is_at_end() {
@@ -401,8 +407,9 @@ impl ParseFailure<'_, '_> {
     /// Finds a field whose `?` follows the type, as in `n: int?`. Returns the span of the field and
     /// its correct spelling; `None` without this mistake.
     pub(super) fn misplaced_mark(&self) -> Option<(Span, String)> {
-        let first = self.token_index.checked_sub(3).filter(|first| self.text_of(first + 1) == ":")?;
-        let field = format!("{}?: {}", self.text_of(first), self.text_of(first + 2));
+        let colon = self.colon_before(self.token_index)?;
+        let first = colon - 1;
+        let field = format!("{}?: {}", self.text_of(first), self.source(colon + 1..self.token_index));
         Some((self.span_of_tokens(first..self.token_index + 1), field))
     }
 

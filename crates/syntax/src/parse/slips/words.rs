@@ -26,6 +26,29 @@ impl PrecedenceClimber<'_, '_, '_> {
             .or_else(|| self.loopback())
     }
 
+    /// Returns the operand that means every element of the list `base`, if an operator with a list
+    /// precedes it: `any words` after `contains`, and `words` after `in`. `None` without such an
+    /// operator.
+    pub(super) fn every_element_after_operator(&self, base: Span) -> Option<String> {
+        let first = (0..self.position).find(|index| self.element_span(*index).start == base.start)?;
+        let op = Op::from_spelling(self.text_at(first.checked_sub(1)?))?;
+        let list = self.span_text(base);
+        match op {
+            Op::In => Some(list.to_owned()),
+            op => op.info().accepts.quantity.then(|| format!("any {list}")),
+        }
+    }
+
+    /// True if an operator in letters, such as `contains`, follows the operand at the parser's
+    /// position. `!` before the operand then negates the whole condition.
+    pub(in super::super) fn is_before_word_operator(&self) -> bool {
+        use ExprElementKind::{Brackets, Group, Member};
+        let is_suffix = |index: &usize| matches!(self.kind_at(*index), Some(Member | Brackets | Group));
+        let next = (self.position + 1..self.elements.len()).find(|index| !is_suffix(index));
+        let word = next.map_or("", |next| self.text_at(next));
+        word == "is" || Op::from_spelling(word).is_some_and(|op| op.is_word() && is_condition_operator(op))
+    }
+
     /// Returns the diagnostic for `in network "10.0.0.0/8"`, where `in_network` must be one word.
     /// The parser is at the text of the network. `None` without such a mistake.
     pub(in super::super) fn in_network(&self) -> Option<Diagnostic> {

@@ -16,18 +16,21 @@ impl ParseFailure<'_, '_> {
         if !self.is_in_fields() {
             return None;
         }
-        self.type_before_name()
+        self.statement_in_fields()
+            .or_else(|| self.early_mark())
+            .or_else(|| self.word_around_field())
+            .or_else(|| self.type_before_name())
             .or_else(|| self.dotted_fields())
             .or_else(|| self.bare_values())
             .or_else(|| self.sized_type())
             .or_else(|| self.listed_values())
     }
 
-    fn meant_type(&self, index: usize) -> Option<&'static str> {
+    pub(super) fn meant_type(&self, index: usize) -> Option<&'static str> {
         Ty::meant_name(self.text_of(index))
     }
 
-    fn is_word(&self, index: usize) -> bool {
+    pub(super) fn is_word(&self, index: usize) -> bool {
         self.kind_of(index) == Some(TokenKind::Word)
     }
 
@@ -96,7 +99,7 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns the index of the first token after the type that begins at the token `first`.
-    fn type_end(&self, first: usize) -> usize {
+    pub(super) fn type_end(&self, first: usize) -> usize {
         let mut depth = 0_usize;
         for index in first..self.cx.tokens.end {
             let (kind, text) = (self.cx.sigs[index].token.kind, self.text_of(index));

@@ -17,19 +17,47 @@ impl ParseFailure<'_, '_> {
         }
         let end = (index..self.cx.tokens.end).find(|token| self.begins_line(*token));
         let end = end.unwrap_or(self.cx.tokens.end);
+        if let Some(diagnostic) = self.list_of_imports(index, end) {
+            return Some(diagnostic);
+        }
+        let word = self.found_text.to_lowercase();
+        self.removal(
+            index,
+            end,
+            match word.as_str() {
+                "??" | "||" | "|" | "or" | "else" | "otherwise" | "default" | "fallback" | "?:" => {
+                    message!(
+                        "an import has no second file to read instead: a file that is missing is an error"
+                    )
+                }
+                "if" | "when" | "unless" | "optional" | "?" | "if_exists" | "ignore" => {
+                    message!("an import has no condition: a file that is missing is an error")
+                }
+                _ => message!("an import takes all declarations of a file"),
+            },
+        )
+    }
+
+    /// Returns the diagnostic for an import of several files: `import ["a.rules", "b.rules"]`. The
+    /// unexpected token is the one at `index`, and the import ends before the token `end`. `None`
+    /// for other imports.
+    pub(super) fn list_of_imports(&self, index: usize, end: usize) -> Option<Diagnostic> {
         let is_file = |token: &usize| self.kind_of(*token) == Some(TokenKind::String);
-        let is_separator = |token: usize| matches!(self.text_of(token), "," | "and" | "&" | "+");
+        let is_mark = |token: usize| {
+            matches!(self.text_of(token), "," | ";" | "and" | "&" | "+" | "[" | "]" | "(" | ")" | "{" | "}")
+        };
         let files: Vec<String> = (self.cx.tokens.start..end)
             .filter(is_file)
             .map(|file| format!("import {}", self.text_of(file)))
             .collect();
-        if files.len() > 1 && (index..end).all(|token| is_file(&token) || is_separator(token)) {
-            let message = message!("an import has only one file");
-            let lines: Vec<String> = files.iter().map(|line| format!("`{line}`")).collect();
-            let help = message!("write an import for each file: {}", comma_list(lines));
-            let whole = self.span_of_tokens(self.cx.tokens.start..end);
-            return Some(unexpected_token(self.span, message, help).fix(whole, files.join("\n")));
+        let is_list = (index..end).all(|token| is_file(&token) || is_mark(token));
+        if self.rule != Rule::import_statement || files.len() < 2 || !is_list {
+            return None;
         }
-        self.removal(index, end, message!("an import takes all declarations of a file"))
+        let message = message!("an import has only one file");
+        let lines: Vec<String> = files.iter().map(|line| format!("`{line}`")).collect();
+        let help = message!("write an import for each file: {}", comma_list(lines));
+        let whole = self.span_of_tokens(self.cx.tokens.start..end);
+        Some(unexpected_token(self.span, message, help).fix(whole, files.join("\n")))
     }
 }

@@ -411,7 +411,11 @@ impl ParseFailure<'_, '_> {
             Some(table) => message!("to enter the table, write `goto {table}`"),
             None => message!("names are made of letters, digits and `_`: write `{written}`"),
         };
-        let written = table.map_or(written, |table| format!("goto {table}"));
+        let jumps = self.text_of(first.checked_sub(1)?) == "goto";
+        let written = table.map_or(written, |table| match jumps {
+            true => table.to_owned(),
+            false => format!("goto {table}"),
+        });
         Some(unexpected_token(self.span, message, help).likely_fix(span, written))
     }
 

@@ -73,6 +73,7 @@ impl ParseFailure<'_, '_> {
             Rule::workflow_statement => self.node_in_other_words(),
             Rule::intent_statement => self.intent_in_other_words(),
             Rule::test_statement => self.field_without_given(),
+            Rule::lexicon_statement => self.wrong_weight(),
             Rule::route_statement if self.is_arrow_as_dot() => {
                 let arrow = self.token_index.checked_sub(2)?;
                 let span = self.span_of_tokens(arrow..arrow + 1);
@@ -131,6 +132,9 @@ impl ParseFailure<'_, '_> {
 
     fn case_in_other_words(&self) -> Option<Diagnostic> {
         let found = self.found_text;
+        if let Some(diagnostic) = self.case_after_otherwise() {
+            return Some(diagnostic);
+        }
         match found {
             "if" | "case" | "on" | "elif" if self.expects_rule(Rule::kw_when) => {
                 self.wanted_word(message!("a case of a router begins with `when`, not `{found}`"), "when")
@@ -195,10 +199,7 @@ impl ParseFailure<'_, '_> {
                 && matches!(self.next_text(), "->" | "=>")
                 && self.expects_rule(Rule::kw_node) =>
             {
-                self.unexpected_token(
-                    message!("a node begins with `node`, and its kind follows its id"),
-                    message!("write `node {found} echo -> {}`", self.text_of(self.token_index + 2)),
-                )
+                self.edges_without_nodes()
             }
             _ => None,
         }

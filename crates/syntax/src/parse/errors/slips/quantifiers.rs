@@ -97,6 +97,48 @@ impl ParseFailure<'_, '_> {
         )
     }
 
+    /// Returns the diagnostic for a loop in place of a quantifier: `for x in items; do x > 3;
+    /// done`, `each x in items { x > 3 }`. `None` for other words.
+    pub(super) fn loop_as_quantifier(&self) -> Option<Diagnostic> {
+        if !self.expects_rule(Rule::colon) || self.is_in_fields() {
+            return None;
+        }
+        let start = (self.cx.tokens.start..self.token_index).rev().find(|index| {
+            let word = self.text_of(*index).to_lowercase();
+            matches!(word.as_str(), "for" | "foreach" | "each" | "every" | "some")
+                && self.kind_of(index + 1) == Some(TokenKind::Word)
+                && matches!(self.text_of(index + 2), "in" | "of")
+        })?;
+        let (word, name) = (self.text_of(start), self.text_of(start + 1));
+        let list_end = self.list_end(start + 3);
+        let next = self.text_of(list_end);
+        let begins = matches!(next, "" | ";" | "do" | "{" | "then" | "," | "if" | "->" | "=>");
+        if !begins || list_end <= start + 3 {
+            return None;
+        }
+        let list = self.source(start + 3..list_end);
+        let is_opening =
+            |index: &usize| matches!(self.text_of(*index), ";" | "do" | "{" | "then" | "," | "if");
+        let first = (list_end..self.cx.tokens.end).find(|index| !is_opening(index)).unwrap_or(list_end);
+        let is_end = |index: &usize| {
+            matches!(self.text_of(*index), ";" | "done" | "end" | "}" | "->" | "=>" | "then" | "return")
+        };
+        let end = (first..self.cx.tokens.end).find(is_end).unwrap_or(self.cx.tokens.end);
+        let quantifier = if matches!(word, "every") { "all" } else { "any" };
+        let message = message!("there are no loops, and `{word}` begins no condition");
+        let span = self.span_of_tokens(start..start + 1);
+        let condition = if first < end { self.source(first..end) } else { "" };
+        if condition.is_empty() || condition.contains(['\n', '#']) {
+            let help = message!("write `{quantifier} {name} in {list}: CONDITION`");
+            return Some(unexpected_token(span, message, help));
+        }
+        let written = format!("{quantifier} {name} in {list}: {condition}");
+        let is_closing = |index: &usize| matches!(self.text_of(*index), ";" | "done" | "end" | "}");
+        let last = (end..self.cx.tokens.end).find(|index| !is_closing(index)).unwrap_or(self.cx.tokens.end);
+        let help = message!("write `{written}`");
+        Some(unexpected_token(span, message, help).likely_fix(self.span_of_tokens(start..last), written))
+    }
+
     /// Returns the end of the list of a quantifier. The list begins at the token `start`. It is a
     /// path, or a selection of the history such as `history within 1h`.
     fn list_end(&self, start: usize) -> usize {

@@ -251,8 +251,16 @@ impl ParseFailure<'_, '_> {
             self.found_text,
             "with" | "using" | "metadata" | "meta" | "tags" | "labels" | "args" | "params" | "as" | "given"
         );
-        if !is_route || !follows_target || !is_word {
+        let is_goto = self.text_of(handler - 1) == "goto";
+        let is_argument = self.text_of(self.token_index + 1) == ":" && self.found_text != "when";
+        if !is_route || !follows_target || !(is_word || is_goto || is_argument) {
             return None;
+        }
+        if is_goto {
+            return self.surplus_after_goto(handler);
+        }
+        if let Some(diagnostic) = self.worded_arguments(handler) {
+            return Some(diagnostic);
         }
         let message = match self.text_of(self.token_index + 1) {
             "(" => message!("the arguments follow the handler directly"),
@@ -359,10 +367,13 @@ impl ParseFailure<'_, '_> {
         };
         // The text may be there without its quotes.
         let end = (self.token_index..self.cx.tokens.end).find(|index| self.text_of(*index) == "{");
-        let end = end.unwrap_or(self.cx.tokens.end);
+        let is_import = self.rule == Rule::import_statement;
+        let end = end.filter(|_| !is_import).unwrap_or(self.cx.tokens.end);
         // `import verbs from "words.rules"`
         let is_text = |index: &usize| self.kind_of(*index) == Some(TokenKind::String);
-        let is_import = self.rule == Rule::import_statement;
+        if let Some(diagnostic) = self.list_of_imports(self.token_index, end) {
+            return Some(diagnostic);
+        }
         if let Some(text) = (self.token_index..end).find(is_text).filter(|_| is_import) {
             let text = self.text_of(text).to_owned();
             let span = self.span_of_tokens(self.token_index..end);
