@@ -65,7 +65,23 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
         return diagnostic
             .help(message!("a comment begins with `#`: write `# {line}`", line = shortened(line)));
     }
-    let similar = match lower.as_str() {
+    match meant_statement(&lower) {
+        Some(word) => {
+            let is_certain = word == lower || is_single_slip(&lower, terminals::statement_words());
+            diagnostic.did_you_mean(span, Some(word)).certain_if(is_certain)
+        }
+        None if token.kind == TokenKind::Word => {
+            let words: Vec<String> = terminals::statement_words().map(|word| format!("`{word}`")).collect();
+            diagnostic.help(message!("a statement starts with {}", list_alternatives(words)))
+        }
+        None => diagnostic.help(message!("a statement starts with a word such as `route` or `let`")),
+    }
+}
+
+/// Returns the keyword of the statement that a first word means: a keyword of another language, or
+/// a misspelt one. `lower` is the word in lower case.
+fn meant_statement(lower: &str) -> Option<&'static str> {
+    match lower {
         word if terminals::statement_words().any(|keyword| keyword == word) => {
             terminals::statement_words().find(|keyword| *keyword == word)
         }
@@ -94,18 +110,7 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
         "scenario" | "it" | "describe" | "example" | "given" | "测试" => {
             terminals::statement_word(Rule::test_statement)
         }
-        _ => nearest(&lower, terminals::statement_words()),
-    };
-    match similar {
-        Some(word) => {
-            let is_certain = word == lower || is_single_slip(&lower, terminals::statement_words());
-            diagnostic.did_you_mean(span, Some(word)).certain_if(is_certain)
-        }
-        None if token.kind == TokenKind::Word => {
-            let words: Vec<String> = terminals::statement_words().map(|word| format!("`{word}`")).collect();
-            diagnostic.help(message!("a statement starts with {}", list_alternatives(words)))
-        }
-        None => diagnostic.help(message!("a statement starts with a word such as `route` or `let`")),
+        _ => nearest(lower, terminals::statement_words()),
     }
 }
 
