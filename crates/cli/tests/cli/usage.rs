@@ -162,7 +162,7 @@ fn a_table_of_values_is_refused_as_a_whole() {
 
 #[test]
 fn a_file_of_messages_in_the_place_of_rules_names_the_command() {
-    check(&["test", "one.jsonl", "a.rules"], 2, "write `rulec run a.rules one.jsonl`");
+    check(&["test", "one.jsonl", "a.rules"], 1, "write `rulec run a.rules one.jsonl`");
     check(&["check", "one.jsonl"], 1, "`rulec check` reads rules, and no messages");
     check(&["run", "one.jsonl", "a.rules"], 1, "write `rulec run a.rules one.jsonl`");
     check(

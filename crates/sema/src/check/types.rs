@@ -176,11 +176,15 @@ impl<'a> Checker<'a> {
                 first,
                 "str" | "integer" | "boolean" | "varchar" | "double" | "bigint" | "i32" | "i64"
             );
+        // Most fields end here, so that a record costs no search of all types for each field.
+        if !is_type || is_constant(name) {
+            return None;
+        }
         let is_known = Ty::builtin(name).is_some()
             || self.symbols.types.names().any(|known| known == name)
             || self.symbols.is_broken(name);
         let is_near = self.nearest(name, self.symbols.types.names().chain(Ty::BUILTIN_NAMES)).is_some();
-        (is_type && !is_known && !is_near && !is_constant(name)).then_some(name)
+        (!is_known && !is_near).then_some(name)
     }
 
     /// Reports a type before the name of its field. Returns the type.
