@@ -155,7 +155,7 @@ test('on a phone, the details of the chosen row are below the table, whose input
   expect(input?.y).toBeLessThan(740 - 34);
   expect(input?.y).toBeGreaterThan(0);
   const grid = await page.locator('.grid').boundingBox();
-  // Most of the first input is beside the name of the row.
+  // The first input is wide enough to read and to type in.
   const first = await page.locator('.grid-row .cell-input').first().boundingBox();
   expect((grid?.x ?? 0) + (grid?.width ?? 0) - (first?.x ?? 0)).toBeGreaterThan(120);
   expect((await detail.boundingBox())?.y).toBeGreaterThan((grid?.y ?? 0) + (grid?.height ?? 0));

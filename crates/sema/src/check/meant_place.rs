@@ -199,15 +199,16 @@ fn seconds_of(text: &str) -> Option<i64> {
 /// Returns the innermost bracket that is open at the end of a text. Texts in quotes are skipped
 /// only if their brackets match.
 fn innermost_bracket(text: &str) -> Option<char> {
-    let mut depth = 0_usize;
+    // Negative inside a bracket that is not closed.
+    let mut depth = 0_i64;
     text.chars().rev().find(|c| match c {
         ')' | ']' | '}' => {
             depth += 1;
             false
         }
         '(' | '[' | '{' => {
-            depth = depth.wrapping_sub(1);
-            depth == usize::MAX
+            depth -= 1;
+            depth < 0
         }
         _ => false,
     })

@@ -136,9 +136,9 @@ impl<'a> Checker<'a> {
         let mut left = MAX_EXPANDED_FIELDS;
         for field in self.without_duplicates(message!("field"), fields, |field| &field.name) {
             let exchanged = self.exchanged_name(field);
-            let ty = match &field.ty.kind {
-                _ if exchanged.is_some() => Ok(self.report_exchanged_name(field)),
-                TypeKind::Name(name) if is_constant(name) && is_schema_setting(&field.name.node) => {
+            let ty = match (exchanged, &field.ty.kind) {
+                (Some(name), _) => Ok(self.report_exchanged_name(field, name)),
+                (None, TypeKind::Name(name)) if is_constant(name) && is_schema_setting(&field.name.node) => {
                     self.report(constant_as_type(name, field.ty.span))
                 }
                 _ => self.resolve_type(&field.ty),
@@ -187,11 +187,10 @@ impl<'a> Checker<'a> {
         (!is_known && !is_near).then_some(name)
     }
 
-    /// Reports a type before the name of its field. Returns the type.
-    fn report_exchanged_name(&mut self, field: &ast::Field) -> Ty {
+    /// Reports a type before `name`, the name of its field. Returns the type.
+    fn report_exchanged_name(&mut self, field: &ast::Field, name: &str) -> Ty {
         let first = field.name.node.as_str();
         let ty = Ty::meant_name(first).unwrap_or(first);
-        let name = self.exchanged_name(field).unwrap_or(first);
         let written = format!("{name}{}: {ty}", if field.optional { "?" } else { "" });
         let span = field.name.span.to(field.ty.span);
         let message = message!("the name of a field comes before its type");

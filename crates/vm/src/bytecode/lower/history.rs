@@ -1,6 +1,6 @@
 //! Finds the loops over the history (earlier messages) whose results can be cached between
 //! decisions. In such a loop, the condition has the same result for an element, whatever the
-//! current message is. One comparison with the current message is allowed.
+//! current message is. Some comparisons with the current message are allowed.
 
 use super::{LowerError, Lowering, checked_index, find_cond};
 use crate::bytecode::chunk::{ElementGroups, HistoryLoop, MAX_COMPARED_BYTES, MAX_GROUPS};
@@ -15,7 +15,8 @@ impl Lowering<'_> {
     /// Returns how the results of a loop can be cached between decisions. `None` in three cases:
     /// - The list `list` is neither the history (recorded messages) nor a window of it.
     /// - The value `summed` is expensive, or reads anything but the loop's element.
-    /// - The condition `body` does so, apart from one comparison with the current message.
+    /// - The condition `body` does so, apart from at most [`MAX_GROUPS`] comparisons with the
+    ///   current message.
     ///
     /// Expensive operators are excluded, because their work limits depend on the number of
     /// elements.
