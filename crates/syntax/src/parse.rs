@@ -45,6 +45,7 @@ use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::parallel::{self, Threads};
 use rulec_base::span::{FileId, Span};
+use rulec_grammar::{Grammar, Rule};
 use rulec_lang::operators;
 use splitter::RawStatement;
 use std::cell::OnceCell;
@@ -55,15 +56,6 @@ use std::sync::{Mutex, PoisonError};
 use stream::{SignificantToken, TokenStream};
 use tree::{Pair, Pairs, ParseTree};
 
-/// The parser that pest derives from the grammar, with its `Rule` enum.
-#[allow(missing_docs, reason = "derived code; the grammar documents its rules")]
-mod grammar {
-    #[derive(pest_derive::Parser)]
-    #[grammar = "../grammar/tokens.pest"]
-    #[grammar = "../grammar/rules.pest"]
-    pub struct Grammar;
-}
-use grammar::{Grammar, Rule};
 pub(crate) use outline::{Outline, OutlineStatement, is_operator_or_connective, may_begin, outline};
 
 /// Maximum number of tokens in the statements that one pest call parses together. It bounds the

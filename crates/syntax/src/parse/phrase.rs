@@ -88,12 +88,33 @@ pub(super) fn rule_phrase(rule: Rule) -> Option<Message> {
             message!("a rule")
         }
         R::let_item | R::include_item | R::each_item => message!("a rule"),
+        R::import_statement
+        | R::input_statement
+        | R::handler_statement
+        | R::list_statement
+        | R::let_statement
+        | R::def_statement
+        | R::extern_statement
+        | R::settings_statement
+        | R::type_statement
+        | R::route_statement
+        | R::default_statement
+        | R::history_statement
+        | R::table_statement
+        | R::test_statement
+        | R::choice_statement
+        | R::flow_statement
+        | R::flow_tool_statement
+        | R::intent_statement
+        | R::router_statement
+        | R::workflow_statement
+        | R::entity_statement
+        | R::lexicon_statement
+        | R::payload_statement
+        | R::group_statement => message!("a statement"),
         _ => {
-            let name = format!("{rule:?}");
-            let terminal = TERMINALS.iter().find(|terminal| terminal.rule == name);
-            return terminal
-                .map(|terminal| terminal.phrase.clone())
-                .or(name.ends_with("_statement").then_some(message!("a statement")));
+            let terminal = TERMINALS.iter().find(|terminal| terminal.rule == rule)?;
+            terminal.phrase.clone()
         }
     })
 }

@@ -48,8 +48,8 @@ pub(super) enum TerminalClass {
 
 /// A terminal of the grammar: a keyword, a symbol or a kind of token.
 pub(super) struct Terminal {
-    /// The name of the grammar rule that matches the terminal.
-    pub(super) rule: &'static str,
+    /// The grammar rule that matches the terminal.
+    pub(super) rule: Rule,
     /// The spelling in rules, such as `route`. Empty if the terminal has several spellings.
     pub(super) text: &'static str,
     pub(super) class: TerminalClass,
@@ -169,7 +169,7 @@ macro_rules! terminals {
     ($($rule:ident $text:literal $class:ident $(($statement:ident))? $($flag:ident)* $(=> $phrase:expr)?;)*) => {
         /// All terminals, in the order in which messages list expected ones.
         pub(super) static TERMINALS: &[Terminal] = &[$(Terminal {
-            rule: stringify!($rule),
+            rule: Rule::$rule,
             text: $text,
             class: TerminalClass::$class,
             statement: statement!($($statement)?),
@@ -334,44 +334,36 @@ const fn assign_codes() -> [u8; TERMINALS.len()] {
     codes
 }
 
-/// Returns the token code of the terminal that the grammar rule named `rule` matches.
-const fn rule_code(rule: &str) -> u8 {
+/// Returns the token code of the terminal that a grammar rule matches.
+const fn rule_code(rule: Rule) -> u8 {
     let mut row = 0;
-    while !bytes_equal(TERMINALS[row].rule.as_bytes(), rule.as_bytes()) {
+    while TERMINALS[row].rule as usize != rule as usize {
         row += 1;
     }
     TERMINAL_CODES[row]
 }
 
-const fn bytes_equal(a: &[u8], b: &[u8]) -> bool {
-    let mut index = 0;
-    while index < a.len() && index < b.len() && a[index] == b[index] {
-        index += 1;
-    }
-    index == a.len() && index == b.len()
-}
-
 /// The token code of a name without a special meaning.
-pub(super) const PLAIN_NAME: u8 = rule_code("plain_name");
+pub(super) const PLAIN_NAME: u8 = rule_code(Rule::plain_name);
 /// The token code of a token that the lexer could not read and already reported.
-pub(super) const UNREADABLE: u8 = rule_code("unreadable");
-pub(super) const DOT: u8 = rule_code("dot");
-pub(super) const MEMBER_DOT: u8 = rule_code("member_dot");
-pub(super) const STRING: u8 = rule_code("string");
-pub(super) const NUMBER: u8 = rule_code("number");
-const QUOTED_NAME: u8 = rule_code("quoted_name");
-const PRIVATE: u8 = rule_code("kw_private");
-pub(super) const ARROW: u8 = rule_code("arrow");
-pub(super) const EQUALS: u8 = rule_code("equals");
-pub(super) const LESS: u8 = rule_code("less");
-pub(super) const GREATER: u8 = rule_code("greater");
-pub(super) const LIST: u8 = rule_code("kw_list");
-pub(super) const INTENT: u8 = rule_code("kw_intent");
-pub(super) const IMPORT: u8 = rule_code("kw_import");
-pub(super) const HISTORY: u8 = rule_code("kw_history");
-pub(super) const AS: u8 = rule_code("kw_as");
-pub(super) const NOT: u8 = rule_code("kw_not");
-const SYMBOL: u8 = rule_code("symbol");
+pub(super) const UNREADABLE: u8 = rule_code(Rule::unreadable);
+pub(super) const DOT: u8 = rule_code(Rule::dot);
+pub(super) const MEMBER_DOT: u8 = rule_code(Rule::member_dot);
+pub(super) const STRING: u8 = rule_code(Rule::string);
+pub(super) const NUMBER: u8 = rule_code(Rule::number);
+const QUOTED_NAME: u8 = rule_code(Rule::quoted_name);
+const PRIVATE: u8 = rule_code(Rule::kw_private);
+pub(super) const ARROW: u8 = rule_code(Rule::arrow);
+pub(super) const EQUALS: u8 = rule_code(Rule::equals);
+pub(super) const LESS: u8 = rule_code(Rule::less);
+pub(super) const GREATER: u8 = rule_code(Rule::greater);
+pub(super) const LIST: u8 = rule_code(Rule::kw_list);
+pub(super) const INTENT: u8 = rule_code(Rule::kw_intent);
+pub(super) const IMPORT: u8 = rule_code(Rule::kw_import);
+pub(super) const HISTORY: u8 = rule_code(Rule::kw_history);
+pub(super) const AS: u8 = rule_code(Rule::kw_as);
+pub(super) const NOT: u8 = rule_code(Rule::kw_not);
+const SYMBOL: u8 = rule_code(Rule::symbol);
 
 /// Maps each code to the index of its terminal in [`TERMINALS`].
 static ROW_OF_CODE: [u8; 128] = {

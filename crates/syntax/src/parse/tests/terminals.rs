@@ -32,7 +32,7 @@ fn generate_tokens_pest() -> String {
     };
     let mut out = format!(
         "// The terminals of the rules language: each is one character, the code of a token. Written from the table in\n\
-         // `crates/syntax/src/parse/terminals.rs` by `INSTA_UPDATE=always cargo test -p rulec-syntax --lib terminals`; do not edit it by hand.\n\n\
+         // `crates/syntax/src/parse/terminals.rs` by `INSTA_UPDATE=always cargo test -p rulec-syntax --lib terminals`; do not edit it by hand,\n// except that the rule of a new terminal is added by hand first, with any code, so that the table compiles.\n\n\
          // A name that is declared or referred to outside expressions; reserved words are names in backquotes.\n\
          name = {{ {} }}\n\
          // A name after `.` or before `:`, where every word will do.\n\
@@ -43,11 +43,12 @@ fn generate_tokens_pest() -> String {
     for (terminal, at) in terminals::terminals_with_codes() {
         let spelling =
             if terminal.text.is_empty() { String::new() } else { format!("  // `{}`", terminal.text) };
-        writeln!(out, "{} = {{ \"{}\" }}{spelling}", terminal.rule, code(at)).expect("a string takes it");
+        writeln!(out, "{:?} = {{ \"{}\" }}{spelling}", terminal.rule, code(at)).expect("a string takes it");
     }
-    out.push_str("\n// Without a node, and nothing that anybody is told to be expected.\n");
+    out.push_str("\n// These match without a node of the tree, and messages never list them as expected.\n");
     for (terminal, at) in terminals::terminals_with_codes().filter(|(terminal, _)| terminal.is_bare()) {
-        let name = terminal.rule.trim_start_matches("kw_");
+        let rule = format!("{:?}", terminal.rule);
+        let name = rule.trim_start_matches("kw_");
         writeln!(out, "bare_{name} = _{{ \"{}\" }}", code(at)).expect("a string takes it");
     }
     for (name, from, to) in [
@@ -63,7 +64,7 @@ fn generate_tokens_pest() -> String {
 
 #[test]
 fn the_grammars_terminals_are_those_of_the_table() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/grammar/tokens.pest");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../grammar/tokens.pest");
     let wanted = generate_tokens_pest();
     if std::env::var("INSTA_UPDATE").is_ok_and(|update| matches!(&*update, "always" | "force")) {
         std::fs::write(path, &wanted).expect("the grammar's folder can be written");
@@ -102,13 +103,13 @@ fn every_rule_has_a_phrase_or_is_never_expected() {
 fn codes_are_one_ascii_character_and_their_own() {
     let mut seen = HashSet::new();
     for (terminal, code) in terminals::terminals_with_codes() {
-        assert!(code.is_ascii() && seen.insert(code), "{}", terminal.rule);
+        assert!(code.is_ascii() && seen.insert(code), "{:?}", terminal.rule);
         assert_eq!(terminals::terminal(code).rule, terminal.rule);
         if let Some(rule) = terminal.statement {
             assert_eq!(format!("{rule:?}"), format!("{}_statement", terminal.text));
             assert_eq!(terminals::statement_word(rule), Some(terminal.text));
         }
-        if !terminal.rule.starts_with("kw_") || terminal.text.is_empty() {
+        if !format!("{:?}", terminal.rule).starts_with("kw_") || terminal.text.is_empty() {
             continue;
         }
         let word = terminal.text;
@@ -234,7 +235,8 @@ fn every_other_token_is_its_terminal() {
 #[test]
 fn a_code_stands_for_each_token_that_matters() {
     let text = "route a # note\n  when ctx.n >= 3 and ctx.when -> h(x: 1) @private {}";
-    let rules: Vec<_> = lex_codes(text).bytes().map(|code| terminals::terminal(code).rule).collect();
+    let rules: Vec<_> =
+        lex_codes(text).bytes().map(|code| format!("{:?}", terminals::terminal(code).rule)).collect();
     let tokens = lex::tokenize(text, 0).filter(|token| !token.kind.is_trivia()).count();
     assert_eq!(rules.len(), tokens);
     let expected = "kw_route plain_name kw_when plain_name member_dot plain_name symbol number plain_name plain_name dot \
