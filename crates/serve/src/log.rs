@@ -36,7 +36,7 @@ pub enum LogMode {
     /// before it.
     #[default]
     Drop,
-    /// Keeps these lines in a file next to the log until they are written.
+    /// Stores these lines in a file next to the log until they are written to the log.
     Spill,
     /// Each answer waits until its line is on the disk, so no answered decision is lost, even if
     /// the machine stops. Lines that arrive together are written together.
@@ -59,8 +59,8 @@ pub struct LogOptions {
     pub mode: LogMode,
     /// Maximum number of lines that wait in memory, in the modes `drop` and `spill`.
     pub capacity: usize,
-    /// Maximum number of bytes of the messages that wait in memory. Over it, in the mode `sync`,
-    /// new requests get the status 503, and new lines of a stream wait.
+    /// Maximum number of bytes in memory for waiting lines. Over it, lines are dropped or spilled.
+    /// In the mode `sync`, new requests then get the status 503, and new lines of a stream wait.
     pub capacity_bytes: usize,
     /// Number of bytes after which the file is renamed and a new file is started.
     pub rotate_bytes: u64,
@@ -95,7 +95,7 @@ pub(crate) struct MemoryReservation {
     _permit: Option<OwnedSemaphorePermit>,
 }
 
-/// The number of lines, and of their bytes, that wait in memory for the writer.
+/// The number of lines that wait in memory for the writer, and the number of their bytes.
 #[derive(Default)]
 struct Waiting {
     lines: AtomicUsize,
@@ -215,7 +215,8 @@ impl DecisionLog {
         Ok(DecisionLog { mode, capacity, tasks, waiting, free_bytes, end, dropped, spill, metrics, thread })
     }
 
-    /// Returns the number of the last line on the disk, and the hash of the chain up to this line.
+    /// Returns the number of the last written line, and the hash of the chain up to this line, as
+    /// JSON.
     pub fn end(&self) -> Json {
         log_end_json(&self.end.get())
     }
@@ -281,7 +282,7 @@ impl DecisionLog {
     }
 
     /// Queues the line of a message that was recorded in a history, but not decided. Such a line is
-    /// never dropped, because later decisions of the log read the message.
+    /// never dropped, because the message influences later decisions in the log.
     pub fn record_observed(&self, rules_name: &str, rules: &Rules, message: &Json) -> Receipt {
         // Writing cannot fail: the message was read as JSON.
         let line = observed_log_line(rules, message).unwrap_or_default();
@@ -390,7 +391,7 @@ mod tests {
         DecisionLog::open(options, LogMetrics::default(), Box::new(|_, _| {})).expect("it opens")
     }
 
-    /// A decision whose request is cancelled keeps its room, so that the memory has a bound.
+    /// A decision whose request is cancelled keeps its reservation, so that the memory is bounded.
     #[tokio::test]
     async fn decisions_that_wait_for_the_disk_have_a_bound() {
         let folder = tempfile::tempdir().expect("a folder");

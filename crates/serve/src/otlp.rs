@@ -78,7 +78,8 @@ pub(crate) struct OpenSpan {
     attributes: Vec<Attribute>,
 }
 
-/// The decision in a response, from which the span of the request gets attributes.
+/// The rule set, the decision and the route of a response, for the attributes of the request's
+/// span.
 #[derive(Clone)]
 pub(crate) struct DecisionInfo(pub Arc<(Arc<RuleSet>, Decision, Option<String>)>);
 
@@ -224,7 +225,7 @@ impl Exporter {
         let mut flush = tokio::time::interval(SPAN_INTERVAL);
         let mut ticks = tokio::time::interval(self.options.interval);
         ticks.reset();
-        // After a send that took long, the missed ticks are not made up for.
+        // Ticks that are missed during a long export are dropped.
         flush.set_missed_tick_behavior(MissedTickBehavior::Delay);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {

@@ -61,9 +61,9 @@ pub struct RuleSet {
 
 /// The recorded messages of a rule set.
 pub(crate) enum Histories {
-    /// They are lost when the service ends.
+    /// Messages in memory, which are lost when the service ends.
     Memory(MemoryStore),
-    /// They outlive the service. Calls may wait for a disk or a server.
+    /// Messages in a store that outlives the service. Its methods may wait for a disk or a server.
     Kept(Arc<dyn Store>),
 }
 
@@ -75,14 +75,15 @@ pub type OpenHistory = Arc<dyn Fn(&str) -> Result<Arc<dyn Store>, Message> + Sen
 pub(crate) type Texts = Vec<(String, String)>;
 
 /// The status of the source of a rule set: how many versions were loaded and refused since the
-/// start.
+/// service started.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct SourceStatus {
     /// Number of versions of the source that came into force. Edits do not count.
     pub loaded: u64,
     /// Number of versions of the source that could not be loaded.
     pub refused: u64,
-    /// Why the current content of the source could not be loaded; `None` if it was loaded.
+    /// Why the current content of the source could not be fetched or loaded; `None` if it is in
+    /// force.
     pub error: Option<String>,
 }
 
@@ -94,7 +95,8 @@ pub(crate) struct Shadow {
     different: AtomicU64,
 }
 
-/// How often shadow rules and the rules in force made the same decision, and how often not.
+/// Numbers of messages for which shadow rules and the rules in force made the same decision, and
+/// different decisions.
 #[derive(Clone, Debug, Serialize)]
 pub struct ShadowCounts {
     /// Generation (version number) of the shadow rules.
@@ -162,7 +164,7 @@ impl RuleSet {
         }
     }
 
-    /// True if the store may wait for a disk or a server.
+    /// True if reading or recording messages may wait for a disk or a server.
     pub(crate) fn store_waits(&self) -> bool {
         matches!(self.store, Histories::Kept(_))
     }
@@ -188,7 +190,7 @@ impl RuleSet {
         }
     }
 
-    /// Returns how many versions of the source were loaded and refused since the start.
+    /// Returns how many versions of the source were loaded and refused since the service started.
     pub fn status(&self) -> SourceStatus {
         self.lock_status().clone()
     }
@@ -280,7 +282,8 @@ impl RuleSet {
     /// new version.
     ///
     /// # Errors
-    /// If `generation` is not kept, or the rules in force have another generation than `expected`.
+    /// If `generation` is not one of [`RuleSet::kept_generations`], or the rules in force have
+    /// another generation than `expected`.
     pub fn roll_back(&self, generation: u64, expected: Option<u64>) -> Result<u64, Problem> {
         let mut history = self.lock_history();
         self.check_generation(expected)?;
@@ -288,8 +291,8 @@ impl RuleSet {
         Ok(self.activate(&mut history, Version::new(rules, "rollback")))
     }
 
-    /// Sets the shadow rules: `text`, or the rules in force if `text` is `None`; then applies
-    /// `edits` to them. Returns the generation of the shadow rules.
+    /// Sets the shadow rules: compiles `text`, or a copy of the rules in force if `text` is `None`,
+    /// and applies `edits`. Returns the generation of the shadow rules.
     ///
     /// # Errors
     /// If the shadow rules do not compile, an edit does not apply, or only signed rules are
@@ -350,8 +353,8 @@ impl RuleSet {
         check_generation(self.generation(), expected)
     }
 
-    /// Decides the message `text` with the shadow rules too, if there are any. Counts whether their
-    /// decision equals `decision`.
+    /// Decides the message `text` (JSON text) with the shadow rules too, if there are any. Counts
+    /// whether their decision equals `decision`.
     pub(crate) fn compare_with_shadow(&self, entry: &str, text: &[u8], decision: &Decision) {
         let shadow = self.shadow.load();
         let Some(shadow) = shadow.as_ref() else { return };
@@ -390,7 +393,8 @@ fn no_shadow() -> Problem {
     Problem::conflict("there are no shadow rules; set them with `PUT …/shadow` first")
 }
 
-/// An edit in a request. Exactly one of `insert`, `replace` and `remove` must be given.
+/// The JSON fields of an edit in a request. Exactly one of `insert`, `replace` and `remove` must be
+/// present.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EditFields {

@@ -39,7 +39,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 /// Pause after an error while accepting a connection, for example because all file descriptors are
 /// in use.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);
-/// How often the token file and the files of the certificate are checked for changes.
+/// Time between two checks whether the token file or the files of the certificate have changed.
 const FILE_CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
 /// An address at which the service listens.

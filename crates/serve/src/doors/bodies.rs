@@ -22,7 +22,7 @@ pub(crate) struct OpenBodies {
 
 #[derive(Default)]
 struct State {
-    /// The bodies by number: the oldest body has the smallest number.
+    /// The incomplete bodies by number: the oldest body has the smallest number.
     open: BTreeMap<u64, OpenBody>,
     next: u64,
     bytes: usize,
@@ -54,7 +54,8 @@ impl OpenBodies {
     }
 }
 
-/// The place of an incomplete body among all of them. Its bytes are released on drop.
+/// The entry of an incomplete body in [`OpenBodies`]. Dropping it removes the body and its bytes
+/// from the budget.
 struct Place<'b> {
     bodies: &'b OpenBodies,
     number: u64,
@@ -91,7 +92,7 @@ impl Drop for Place<'_> {
 pub(super) enum BodyError {
     /// The body is larger than the limit.
     TooLarge,
-    /// Too many bodies are being read, and this one was the oldest.
+    /// The bodies that are being read exceed their budget, and this body was the oldest.
     GivenUp,
     /// The client has disconnected, or has sent no HTTP.
     Unreadable(String),
@@ -101,7 +102,7 @@ pub(super) enum BodyError {
 ///
 /// # Errors
 /// If the body is larger than `limit`, which its header `content-length` may already say. Also if
-/// it cannot be read, or the service gives it up because too many bodies are being read.
+/// the body cannot be read, or the service gives it up because all bodies exceed their budget.
 pub(super) async fn read(bodies: &OpenBodies, mut body: Body, limit: usize) -> Result<Bytes, BodyError> {
     if body.is_end_stream() {
         return Ok(Bytes::new());
@@ -112,7 +113,7 @@ pub(super) async fn read(bodies: &OpenBodies, mut body: Body, limit: usize) -> R
     let mut place: Option<Place<'_>> = None;
     let (mut first, mut rest) = (Bytes::new(), BytesMut::new());
     loop {
-        // Most bodies have arrived with the head of their request, and need no place.
+        // Most bodies have arrived with the head of their request, and need no entry.
         let frame = match body.frame().now_or_never() {
             Some(frame) => frame,
             None => {

@@ -27,7 +27,8 @@ use std::sync::Arc;
 /// health check succeeds even if the service is overloaded.
 const OPEN_PATHS: [&str; 3] = ["/healthz", "/readyz", "/openapi.json"];
 
-/// The status under which a request is counted if its client disconnected before the response.
+/// The HTTP status under which the metrics count a request whose client disconnected before the
+/// response.
 const CLIENT_GONE: u16 = 499;
 
 /// A request that is being answered. Its metrics are counted on drop. So the request is also
@@ -192,8 +193,8 @@ fn body_problem(app: &App, error: BodyError) -> Problem {
     }
 }
 
-/// Runs an authorized request. Refuses it if too many requests are open, and cancels it at its
-/// deadline, which begins before its body is read.
+/// Runs an authorized request. Refuses the request if too many requests are open, and cancels it at
+/// its deadline. The time until the deadline includes the time in which the body is read.
 async fn run(
     app: &Arc<App>,
     grant: Grant,
@@ -211,7 +212,7 @@ async fn run(
         let body = read.map_err(|_| deadline.problem())?.map_err(|error| body_problem(app, error))?;
         request = Request::from_parts(parts, Body::from(body));
     }
-    // An array of messages is answered in parts, for which the client may wait.
+    // The answer to an array of messages is sent in parts, and the client may read them slowly.
     let is_stream = kind == BodyKind::Stream || path == json::BATCH_PATH;
     let permits = if is_stream { app.streams() } else { app.permits() };
     let Ok(permit) = permits.clone().try_acquire_owned() else {

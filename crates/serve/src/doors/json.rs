@@ -20,7 +20,7 @@ use std::sync::Arc;
 type Shared = State<Arc<App>>;
 type ReadBody = Result<Bytes, BytesRejection>;
 
-/// The path at which many messages are decided.
+/// The path of the route that decides many messages in one request.
 pub(super) const BATCH_PATH: &str = "/v1/batch";
 
 pub(super) fn routes() -> Router<Arc<App>> {
@@ -182,7 +182,7 @@ async fn why(
     Ok(json_response(answer))
 }
 
-/// Returns the decisions of the last minute, and the latest near misses.
+/// Returns the numbers of decisions in the last minute, and the routes that were nearly chosen.
 async fn traffic(
     State(app): Shared,
     Extension(admitted): Extension<Admitted>,

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The path of the studio's page, without the last slash. Every longer path also belongs to the
+/// The path of the studio's page, without the last slash. The paths below it also belong to the
 /// studio.
 pub(super) const PATH: &str = "/studio";
 /// The name of the cookie whose value is the id of a login.
@@ -35,8 +35,8 @@ struct Login {
 }
 
 impl Logins {
-    /// Adds a login. `token` is the hash of its token. Returns the id of the login, which is the
-    /// value of its cookie.
+    /// Adds a login. `token` is the hash of the token with which the user has logged in. Returns
+    /// the id of the login, which is the value of its cookie.
     pub fn add(&self, token: String) -> Result<String, Problem> {
         let mut bytes = [0_u8; 32];
         getrandom::fill(&mut bytes)
@@ -64,7 +64,7 @@ impl Logins {
     }
 }
 
-/// The active rules of the service, in the form that the studio needs.
+/// A rule set of the service, with the methods by which the studio reads its active rules.
 struct RulesInForce(Arc<RuleSet>);
 
 impl LiveRuleSet for RulesInForce {

@@ -129,17 +129,17 @@ fn respond(id: Option<&RawValue>, result: Result<Box<RawValue>, RpcError>) -> Ve
     serde_json::to_vec(&RpcAnswer { jsonrpc: "2.0", id, result, error }).unwrap_or_default()
 }
 
-/// The answer to what a client has sent, as JSON text.
+/// The answer to a JSON-RPC message that a client has sent, as JSON text.
 enum Answer {
     /// The result of a request, or its error.
     Result(Vec<u8>),
-    /// The error for a text that is no request.
+    /// The error for a text that is not a JSON-RPC request.
     NoRequest(Vec<u8>),
-    /// A notification and an answer of the client get no answer.
+    /// No answer: the client has sent a notification, or has answered a request.
     None,
 }
 
-/// Answers one request.
+/// Answers one JSON-RPC message, which is given as JSON text.
 async fn answer(app: &Arc<App>, admitted: &Admitted, request: &[u8]) -> Answer {
     let request: RpcRequest<'_> = match read_fields(request) {
         Ok(request) => request,
@@ -150,7 +150,7 @@ async fn answer(app: &Arc<App>, admitted: &Admitted, request: &[u8]) -> Answer {
     };
     let RpcRequest { id, method, params, result, error } = request;
     let Some(method) = method else {
-        // The client sent an answer, although this service sends no requests.
+        // A message with a result or an error answers a request, although this service sends none.
         let is_answer = result.is_some() || error.is_some();
         let wrong = RpcError::new(INVALID_REQUEST, "a request is an object with a `method`");
         return if is_answer { Answer::None } else { Answer::NoRequest(respond(id, Err(wrong))) };

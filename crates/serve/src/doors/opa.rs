@@ -64,7 +64,7 @@ async fn data(
         ..DecideRequest::new(input)
     };
     let decided = match app.decide(&admitted, request.to_body()?).await {
-        // OPA answers without a `result` if the path names nothing.
+        // OPA answers without a `result` if nothing has the requested path.
         Err(problem) if problem.status() == StatusCode::NOT_FOUND && !path.is_empty() => {
             return Ok(json_response("{}"));
         }

@@ -76,9 +76,9 @@ impl Change {
         Ok(Change { app, admitted, rules, if_match })
     }
 
-    /// Makes the change with `work`, records it with `details`, and answers with the new
-    /// generation. Runs as its own task. So a change that has begun is completed and recorded even
-    /// if its request is cancelled.
+    /// Makes the change by calling `work`, writes it with `details` to the decision log, and
+    /// answers with the new generation. Runs as its own task. So a change that has begun is
+    /// completed and logged even if its request is cancelled.
     async fn make(
         self,
         action: &'static str,
@@ -182,8 +182,7 @@ async fn roll_back(
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ShadowRequest {
-    /// The text of the shadow rules. Without it, the shadow rules are the rules in force with
-    /// `edits`.
+    /// The text of the shadow rules, before `edits`. `None` for the text of the rules in force.
     #[serde(default)]
     text: Option<String>,
     #[serde(default)]

@@ -5,7 +5,7 @@ use crate::limits::MAX_EVALUATIONS;
 use crate::service::MAX_STEPS;
 use serde_json::{Value as Json, json};
 
-/// Adds further rules to the schema of an object.
+/// Adds keywords of JSON Schema, such as `if` and `then`, to the schema of an object.
 fn with(mut schema: Json, rules: Json) -> Json {
     if let (Json::Object(schema), Json::Object(rules)) = (&mut schema, rules) {
         schema.extend(rules);
@@ -46,7 +46,7 @@ pub(super) fn requests() -> Json {
         json!({ "subject!": part, "action!": action, "resource!": part, "context": maybe_object }),
         false,
     );
-    // A part that is wrong makes only its question fail.
+    // An invalid field makes only its own question fail, so the request may contain it.
     let question = object(json!({ "subject": {}, "action": {}, "resource": {}, "context": {} }), false);
     let semantics = ["execute_all", "deny_on_first_deny", "permit_on_first_permit"];
     let options = optional(object(json!({ "evaluations_semantic": { "enum": semantics } }), false));

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const SERVER: u8 = 2;
 /// OTLP's number for the span status "error".
 const ERROR: u8 = 2;
-/// OTLP's number for sums since the start of the process, not since the last export.
+/// OTLP's number for metrics that count since the start of the process, not since the last export.
 const CUMULATIVE: u8 = 2;
 /// Upper bounds of the buckets for request durations, in seconds, as OpenTelemetry's conventions
 /// recommend.

@@ -28,14 +28,14 @@ enum Content {
 }
 
 impl History {
-    /// Keeps a version that another version is about to replace.
+    /// Adds a version that another version is about to replace.
     pub fn keep(&mut self, version: &Arc<Version>) {
         let generation = version.live().generation();
         self.push(Kept { generation, content: Content::Whole(version.clone()) });
     }
 
-    /// Keeps the texts of a version that is about to be edited, under its generation before the
-    /// edit.
+    /// Adds the texts that an edited version had before the edit. `generation` is its generation
+    /// before the edit.
     pub fn keep_texts(&mut self, generation: u64, texts: Vec<(String, String)>) {
         self.push(Kept { generation, content: Content::Texts(texts) });
     }

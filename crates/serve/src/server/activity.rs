@@ -40,7 +40,7 @@ impl Activity {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Registers a request. It counts as open until the returned value is dropped.
+    /// Registers a request, which counts as open until the returned value is dropped.
     pub fn begin(self: &Arc<Self>) -> OpenRequest {
         let mut state = self.lock();
         let number = state.next;
@@ -55,9 +55,9 @@ impl Activity {
         !self.lock().open.is_empty()
     }
 
-    /// Returns how long the client may still be idle before the connection is closed, and the limit
-    /// that says so; zero if the time is over. `None` while every open request waits for the
-    /// service, not for the client.
+    /// Returns the limit that applies to the idle client, and how long the client may still be
+    /// idle; zero if this time is over. `None` while every open request waits for the service, not
+    /// for the client.
     pub fn time_left(&self, limits: &Limits) -> Option<(LimitName, Duration)> {
         let state = self.lock();
         let (since, name, limit) = match state.open.values().flatten().min() {

@@ -86,8 +86,8 @@ impl<'m> DecideRequest<'m> {
 
 /// A decision, with the answer that contains it.
 pub struct Decided {
-    /// The decision. If a classifier found the flow, this is the decision of the keyword patterns,
-    /// which chose none.
+    /// The decision. If a classifier chose the flow, this is the decision of the keyword patterns,
+    /// which chose no flow.
     pub decision: Decision,
     /// The name of the chosen statement, or of the flow that a classifier chose. `None` if nothing
     /// was chosen.
@@ -100,7 +100,7 @@ pub struct Decided {
     pub(crate) receipt: Receipt,
 }
 
-/// The reason why a message gets no answer.
+/// The reason why a message cannot be answered.
 pub(super) enum Unanswered {
     Invalid(JsonError),
     Problem(Problem),
@@ -139,8 +139,8 @@ impl From<Unanswered> for Problem {
     }
 }
 
-/// Everything that decides one message: the rules, the entry, and the parts that the answer must
-/// have.
+/// The context in which one message is decided: the rules, the entry, the parts that the answer
+/// must have, and the decision log.
 #[derive(Clone, Copy)]
 pub(super) struct Decider<'a> {
     pub set: &'a RuleSet,

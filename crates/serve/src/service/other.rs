@@ -145,8 +145,8 @@ impl Service {
     /// rules read any. Returns the judgement as JSON text.
     ///
     /// # Errors
-    /// If the rules have no such statement, the payload, context, options or message do not have
-    /// its form, or the message cannot be recorded.
+    /// If the rules have no such statement, or the payload, context, options or message are
+    /// invalid. Also if the history cannot be read, or the message cannot be recorded.
     pub(crate) fn judge(&self, kind: &str, request: JudgeRequest<'_>) -> Result<Vec<u8>, Problem> {
         let set = self.set(request.rules.as_deref())?;
         let version = set.active();
@@ -168,7 +168,7 @@ impl Service {
         if let Some(message) = request.message {
             let message = parse_message(&set, rules, message)?;
             judge = judge.message(message.as_object().unwrap_or(&Map::new())).map_err(judge_problem)?;
-            // Recording and reading in one step, no other judgement reads the same messages.
+            // Records and reads in one step, so that no other judgement reads the same messages.
             let past = match request.record {
                 true => rules.observe_and_keep(set.store(), &message)?,
                 false => rules.past(set.store(), &message).map_err(RecordError::from)?,
@@ -266,7 +266,8 @@ impl Service {
     /// in the decision log.
     ///
     /// # Errors
-    /// If the rules read no history, or the message lacks the field of the time or of the key.
+    /// If the rules read no history, the message is invalid, or the message lacks the field of the
+    /// time or of the key. Also if the store of recorded messages fails.
     pub(crate) fn observe(&self, request: &ObserveRequest<'_>) -> Result<(Json, Receipt), Problem> {
         let set = self.set(request.rules.as_deref())?;
         let version = set.active();
@@ -282,7 +283,7 @@ impl Service {
     /// `@private` fields are masked.
     ///
     /// # Errors
-    /// If no rule set has this name, or the rules have another generation.
+    /// If there is no such rule set or language, or the rules have another generation.
     pub(crate) fn test(&self, request: &TestRequest) -> Result<Json, Problem> {
         let language = read_language(request.language.as_deref())?;
         let version = self.set(request.rules.as_deref())?.active();

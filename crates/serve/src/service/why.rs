@@ -57,8 +57,8 @@ impl Service {
     /// read any. Values of `@private` fields are masked. Returns the answer as JSON text.
     ///
     /// # Errors
-    /// If there are no such rules or no such entry, the rules have another generation, or the
-    /// message is not a JSON object.
+    /// If there are no such rules, entry or language, the rules have another generation, or the
+    /// message is not a JSON object. Also if the store of recorded messages fails.
     pub(crate) fn why(&self, request: &WhyRequest<'_>) -> Result<Vec<u8>, Problem> {
         let language = read_language(request.language.as_deref())?;
         let set = self.set(request.rules.as_deref())?;

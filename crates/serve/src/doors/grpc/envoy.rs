@@ -86,7 +86,7 @@ fn answer(decided: &Decided) -> pb::CheckResponse {
 }
 
 /// Returns an answer that denies the request. Envoy's client gets the HTTP status `status` and an
-/// empty body. Only Envoy sees `words`.
+/// empty body. Only Envoy sees the error message `words`.
 fn denial(code: Code, status: StatusCode, words: &str) -> pb::CheckResponse {
     let status = HttpStatus { code: status.as_u16().into() };
     let denied = pb::DeniedHttpResponse { status: Some(status), body: String::new() };

@@ -46,7 +46,7 @@ pub(in crate::doors) fn http_status(response: &Response) -> Option<StatusCode> {
         return None;
     }
     let row = GRPC_CODES.iter().find(|(_, _, known)| *known == code);
-    // Other codes come from the library of gRPC, for requests that it cannot read.
+    // Other codes come from the gRPC library, for requests that the library cannot read.
     Some(row.map_or(StatusCode::BAD_REQUEST, |(_, status, _)| *status))
 }
 
