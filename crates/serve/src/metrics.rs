@@ -151,7 +151,7 @@ impl Metrics {
     }
 
     /// Returns the metrics of the rule set named `name`.
-    pub fn of_set(&self, name: &str) -> SetMetrics {
+    pub fn for_rule_set(&self, name: &str) -> SetMetrics {
         let labels = SetLabels { rules: name.to_owned() };
         let shadow = |same| self.shadow.get_or_create_owned(&ShadowLabels { rules: name.to_owned(), same });
         SetMetrics {

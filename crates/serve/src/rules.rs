@@ -117,7 +117,7 @@ impl RuleSet {
         (metrics, events): (&Metrics, &Events),
     ) -> RuleSet {
         let version = Version::new(rules, "source");
-        let metrics = metrics.of_set(&name);
+        let metrics = metrics.for_rule_set(&name);
         metrics.set_generation(version.live().generation());
         RuleSet {
             name,

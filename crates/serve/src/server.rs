@@ -8,7 +8,7 @@ mod tls;
 use crate::auth::Tokens;
 use crate::doors::app::App;
 #[cfg(feature = "studio")]
-use crate::doors::logins::Door;
+use crate::doors::logins::StudioDoor;
 use crate::doors::{mcp, router};
 use crate::events::{EventSink, Events};
 use crate::limits::{LimitName, Limits};
@@ -232,7 +232,7 @@ impl Server {
             tokio::select! {
                 () = connections.accept(&self.listener, self.tls.as_ref()) => {}
                 _ = files.tick() => self.check_files(),
-                () = self.app.reload_asked() => self.reload(),
+                () = self.app.wait_for_reload_request() => self.reload(),
                 signal = signals.recv() => match signal {
                     Some(Stop::Reload) => {
                         // A signal gets no answer, so no answer has to wait for this line of the
@@ -316,7 +316,7 @@ async fn open_app(options: Options) -> Result<Arc<App>, StartError> {
     #[cfg(feature = "studio")]
     let door = match (options.studio, &tokens) {
         (false, _) => None,
-        (true, Some(_)) => Some(Door::open(&service, options.tls.is_some())?),
+        (true, Some(_)) => Some(StudioDoor::open(&service, options.tls.is_some())?),
         (true, None) => {
             return Err(StartError::Options(message!(
                 "the studio needs a token with the scope `admin`: give `--tokens FILE`"

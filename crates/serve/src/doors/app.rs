@@ -51,7 +51,7 @@ pub(crate) struct App {
     otlp: Option<Otlp>,
     /// The studio (the web page for rule authors); `None` if the service has no studio.
     #[cfg(feature = "studio")]
-    studio: Option<super::logins::Door>,
+    studio: Option<super::logins::StudioDoor>,
 }
 
 impl App {
@@ -86,12 +86,12 @@ impl App {
 
     /// Sets the studio, the web page for rule authors.
     #[cfg(feature = "studio")]
-    pub fn with_studio(self, door: Option<super::logins::Door>) -> App {
+    pub fn with_studio(self, door: Option<super::logins::StudioDoor>) -> App {
         App { studio: door, ..self }
     }
 
     #[cfg(feature = "studio")]
-    pub fn studio(&self) -> Option<&super::logins::Door> {
+    pub fn studio(&self) -> Option<&super::logins::StudioDoor> {
         self.studio.as_ref()
     }
 
@@ -166,7 +166,7 @@ impl App {
     }
 
     /// Waits until a request has asked the server to check its files.
-    pub async fn reload_asked(&self) {
+    pub async fn wait_for_reload_request(&self) {
         self.reload.notified().await;
     }
 
@@ -211,9 +211,9 @@ impl App {
     /// written.
     pub async fn decide(self: &Arc<Self>, admitted: &Admitted, body: Bytes) -> Result<Decided, Problem> {
         let request: DecideRequest<'_> = read_request(&body)?;
-        admitted.grant.need(Scope::Decide)?;
+        admitted.grant.require_scope(Scope::Decide)?;
         if request.explains() {
-            admitted.grant.need(Scope::Explain)?;
+            admitted.grant.require_scope(Scope::Explain)?;
         }
         let (deadline, trace) = (admitted.deadline, admitted.trace);
         let mut decided = match self.service.is_slow(&request)? {
@@ -337,16 +337,16 @@ pub(crate) fn json_response(body: impl Into<Body>) -> Response {
 
 /// The variable part of a route's path, percent-decoded, such as the name of a rule set in
 /// `/v1/rules/{name}`.
-pub(crate) struct Name(pub String);
+pub(crate) struct PathVariable(pub String);
 
-impl<S: Send + Sync> FromRequestParts<S> for Name {
+impl<S: Send + Sync> FromRequestParts<S> for PathVariable {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Name, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<PathVariable, Problem> {
         let Path(name) = Path::from_request_parts(parts, state)
             .await
             .map_err(|error| Problem::invalid(error.body_text()))?;
-        Ok(Name(name))
+        Ok(PathVariable(name))
     }
 }
 

@@ -43,26 +43,26 @@ impl OpenBodies {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn register(&self) -> Place<'_> {
+    fn register(&self) -> Registration<'_> {
         let gives_up = Arc::<Notify>::default();
         let mut state = self.lock();
         let number = state.next;
         state.next += 1;
         state.open.insert(number, OpenBody { bytes: 0, gives_up: gives_up.clone() });
         drop(state);
-        Place { bodies: self, number, gives_up }
+        Registration { bodies: self, number, gives_up }
     }
 }
 
-/// The entry of an incomplete body in [`OpenBodies`]. Dropping it removes the body and its bytes
-/// from the budget.
-struct Place<'b> {
+/// The registration of an incomplete body in [`OpenBodies`]. Dropping it subtracts the bytes of the
+/// body from the budget that is in use.
+struct Registration<'b> {
     bodies: &'b OpenBodies,
     number: u64,
     gives_up: Arc<Notify>,
 }
 
-impl Place<'_> {
+impl Registration<'_> {
     /// Counts `bytes` more bytes for this body. If all bodies together exceed the budget, gives up
     /// the oldest ones, but never the only one.
     fn add(&self, bytes: usize) {
@@ -79,7 +79,7 @@ impl Place<'_> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for Registration<'_> {
     fn drop(&mut self) {
         let mut state = self.bodies.lock();
         if let Some(body) = state.open.remove(&self.number) {
@@ -110,21 +110,21 @@ pub(super) async fn read(bodies: &OpenBodies, mut body: Body, limit: usize) -> R
     if body.size_hint().lower() > limit as u64 {
         return Err(BodyError::TooLarge);
     }
-    let mut place: Option<Place<'_>> = None;
+    let mut registration: Option<Registration<'_>> = None;
     let (mut first, mut rest) = (Bytes::new(), BytesMut::new());
     loop {
-        // Most bodies have arrived with the head of their request, and need no entry.
+        // Most bodies have arrived with the head of their request, and need no registration.
         let frame = match body.frame().now_or_never() {
             Some(frame) => frame,
             None => {
-                let place = place.get_or_insert_with(|| {
-                    let place = bodies.register();
-                    place.add(REQUEST_BYTES + first.len() + rest.len());
-                    place
+                let registration = registration.get_or_insert_with(|| {
+                    let registration = bodies.register();
+                    registration.add(REQUEST_BYTES + first.len() + rest.len());
+                    registration
                 });
                 tokio::select! {
                     frame = body.frame() => frame,
-                    () = place.gives_up.notified() => return Err(BodyError::GivenUp),
+                    () = registration.gives_up.notified() => return Err(BodyError::GivenUp),
                 }
             }
         };
@@ -134,8 +134,8 @@ pub(super) async fn read(bodies: &OpenBodies, mut body: Body, limit: usize) -> R
         if first.len() + rest.len() + data.len() > limit {
             return Err(BodyError::TooLarge);
         }
-        if let Some(place) = &place {
-            place.add(data.len());
+        if let Some(registration) = &registration {
+            registration.add(data.len());
         }
         match (first.is_empty(), rest.is_empty()) {
             (true, true) => first = data,
@@ -153,8 +153,8 @@ pub(super) async fn read(bodies: &OpenBodies, mut body: Body, limit: usize) -> R
 mod tests {
     use super::*;
 
-    fn is_given_up(place: &Place<'_>) -> bool {
-        place.gives_up.notified().now_or_never().is_some()
+    fn is_given_up(registration: &Registration<'_>) -> bool {
+        registration.gives_up.notified().now_or_never().is_some()
     }
 
     #[test]

@@ -167,7 +167,7 @@ enum BodyKind {
 
 fn body_kind(path: &str, headers: &HeaderMap) -> BodyKind {
     #[cfg(feature = "grpc")]
-    if let Some(is_stream) = grpc::method_kind(path) {
+    if let Some(is_stream) = grpc::is_client_stream(path) {
         return if is_stream { BodyKind::Stream } else { BodyKind::Whole(grpc::FRAME_HEAD_BYTES) };
     }
     #[cfg(feature = "studio")]

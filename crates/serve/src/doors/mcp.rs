@@ -296,14 +296,14 @@ struct CheckArguments {
 }
 
 async fn check(app: &Arc<App>, admitted: &Admitted, arguments: &[u8]) -> Result<Box<RawValue>, Problem> {
-    admitted.grant.need(Scope::Explain)?;
+    admitted.grant.require_scope(Scope::Explain)?;
     let CheckArguments { text } = read_request(arguments)?;
     let checked = app.blocking(admitted, move |_| Ok(Service::check(&text))).await?;
     to_raw_value(&checked).map_err(|error| Problem::broken(error.to_string()))
 }
 
 async fn test(app: &Arc<App>, admitted: &Admitted, arguments: &[u8]) -> Result<Box<RawValue>, Problem> {
-    admitted.grant.need(Scope::Explain)?;
+    admitted.grant.require_scope(Scope::Explain)?;
     let request: TestRequest = read_request(arguments)?;
     let tested = app.blocking(admitted, move |service| service.test(&request)).await?;
     to_raw_value(&tested).map_err(|error| Problem::broken(error.to_string()))

@@ -46,7 +46,7 @@ impl Service {
     /// # Errors
     /// If edited rules do not compile, which would be a bug in the library.
     pub(crate) fn traffic(&self, language: Language) -> Result<Vec<u8>, Problem> {
-        let rules: Result<_, Problem> = self.sets().iter().map(|set| of_set(set, language)).collect();
+        let rules: Result<_, Problem> = self.sets().iter().map(|set| set_traffic(set, language)).collect();
         to_bytes(&TrafficAnswer {
             now: format_datetime(OffsetDateTime::now_utc()),
             seconds: SECONDS,
@@ -67,7 +67,7 @@ fn mask_credentials(explanation: Explanation, messages: Vec<Json>) -> Option<Exp
     serde_json::from_value(json).ok()
 }
 
-fn of_set(set: &RuleSet, language: Language) -> Result<SetTraffic, Problem> {
+fn set_traffic(set: &RuleSet, language: Language) -> Result<SetTraffic, Problem> {
     let version = set.active();
     let (rules, generation) = (version.rules()?, version.generation()?);
     let traffic = set.metrics().traffic();
