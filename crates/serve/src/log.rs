@@ -85,7 +85,7 @@ pub(crate) struct Record {
     /// The trace id that the caller has sent.
     pub trace: Option<TraceId>,
     /// Reserved memory for this decision. It is released on drop, after the line is formatted.
-    pub _room: MemoryReservation,
+    pub _reservation: MemoryReservation,
 }
 
 /// The memory that is reserved for a decision until its line is formatted. Nothing is reserved
@@ -217,7 +217,7 @@ impl DecisionLog {
 
     /// Returns the number of the last written line, and the hash of the chain up to this line, as
     /// JSON.
-    pub fn end(&self) -> Json {
+    pub fn chain_end(&self) -> Json {
         log_end_json(&self.end.get())
     }
 
@@ -229,8 +229,8 @@ impl DecisionLog {
         if self.mode != LogMode::Sync {
             return Ok(MemoryReservation::default());
         }
-        let room = self.free_bytes.clone().try_acquire_many_owned(self.needed_bytes(message_bytes));
-        room.map(|permit| MemoryReservation { _permit: Some(permit) }).map_err(|_| {
+        let reservation = self.free_bytes.clone().try_acquire_many_owned(self.needed_bytes(message_bytes));
+        reservation.map(|permit| MemoryReservation { _permit: Some(permit) }).map_err(|_| {
             Problem::overloaded("too many decisions wait for the decision log, so nothing is decided")
         })
     }
@@ -396,10 +396,10 @@ mod tests {
     async fn decisions_that_wait_for_the_disk_have_a_bound() {
         let folder = tempfile::tempdir().expect("a folder");
         let log = open(folder.path().join("log"), LogMode::Sync, 2 * (DECISION_BYTES + 100));
-        let rooms = [log.try_reserve(100).expect("room"), log.reserve(100).await];
+        let reservations = [log.try_reserve(100).expect("room"), log.reserve(100).await];
         let problem = log.try_reserve(0).map(drop).expect_err("no room");
         assert_eq!(problem.status(), 503);
-        drop(rooms);
+        drop(reservations);
         let all = log.try_reserve(1 << 30).expect("a large message waits alone");
         assert!(log.try_reserve(0).is_err());
         drop(all);
@@ -407,9 +407,10 @@ mod tests {
         let decision = rules.decide_line(b"{}").expect("an object");
         for _ in 0..100 {
             let (rules, decision, text) = (rules.clone(), decision.clone(), b"{}".to_vec());
-            let (rules_name, room) = ("a".to_owned(), log.reserve(2).await);
+            let (rules_name, reservation) = ("a".to_owned(), log.reserve(2).await);
             let (flow, elapsed, trace) = (None, Duration::ZERO, None);
-            let record = Record { rules_name, rules, decision, text, flow, elapsed, trace, _room: room };
+            let record =
+                Record { rules_name, rules, decision, text, flow, elapsed, trace, _reservation: reservation };
             log.record(record).wait().await.expect("it is written");
         }
         log.close();

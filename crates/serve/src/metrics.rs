@@ -304,6 +304,7 @@ pub(crate) struct SetMetrics {
     refused: Counter,
     #[cfg(feature = "remote")]
     fetches: Family<FetchLabels, Counter>,
+    /// The decisions on which the shadow rules differ, then those on which they agree.
     shadow: [Counter; 2],
 }
 

@@ -28,7 +28,7 @@ use crate::metrics::Fetch;
 use crate::metrics::{Metrics, SetMetrics};
 use crate::problem::Problem;
 use arc_swap::{ArcSwap, ArcSwapOption};
-use history::History;
+use history::VersionHistory;
 use loading::{Feed, SourceFiles};
 use rulec::history::{MemoryStore, Store};
 use rulec::{Decision, Edit, LiveRules, Message, UnknownEntry};
@@ -49,7 +49,7 @@ pub struct RuleSet {
     store: Histories,
     /// The earlier versions. A change of the active version holds this lock, so that changes happen
     /// one after another.
-    history: Mutex<History>,
+    history: Mutex<VersionHistory>,
     status: Mutex<SourceStatus>,
     metrics: SetMetrics,
     events: Events,
@@ -64,7 +64,7 @@ pub(crate) enum Histories {
     /// Messages in memory, which are lost when the service ends.
     Memory(MemoryStore),
     /// Messages in a store that outlives the service. Its methods may wait for a disk or a server.
-    Kept(Arc<dyn Store>),
+    Persistent(Arc<dyn Store>),
 }
 
 /// Opens the store of recorded messages for the rule set with this name. Returns the reason if the
@@ -149,7 +149,7 @@ impl RuleSet {
     /// # Errors
     /// As [`Version::rules`].
     pub(crate) fn settled(&self) -> Result<(Arc<Version>, Texts), Problem> {
-        let _no_change = self.lock_history();
+        let _no_change = self.lock_version_history();
         let version = self.active.load_full();
         version.rules()?;
         let texts = version.live().texts();
@@ -160,13 +160,13 @@ impl RuleSet {
     pub(crate) fn store(&self) -> &dyn Store {
         match &self.store {
             Histories::Memory(store) => store,
-            Histories::Kept(store) => &**store,
+            Histories::Persistent(store) => &**store,
         }
     }
 
     /// True if reading or recording messages may wait for a disk or a server.
     pub(crate) fn store_waits(&self) -> bool {
-        matches!(self.store, Histories::Kept(_))
+        matches!(self.store, Histories::Persistent(_))
     }
 
     #[cfg(feature = "studio")]
@@ -199,13 +199,13 @@ impl RuleSet {
         self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock_history(&self) -> MutexGuard<'_, History> {
+    fn lock_version_history(&self) -> MutexGuard<'_, VersionHistory> {
         self.history.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts a new version of the source into force.
     pub(crate) fn load(&self, rules: LiveRules) {
-        self.activate(&mut self.lock_history(), Version::new(rules, "source"));
+        self.activate(&mut self.lock_version_history(), Version::new(rules, "source"));
         let mut status = self.lock_status();
         status.loaded += 1;
         status.error = None;
@@ -246,7 +246,7 @@ impl RuleSet {
         }
     }
 
-    fn activate(&self, history: &mut History, version: Version) -> u64 {
+    fn activate(&self, history: &mut VersionHistory, version: Version) -> u64 {
         let (generation, origin) = (version.live().generation(), version.origin());
         history.keep(&self.active.load_full());
         self.active.store(Arc::new(version));
@@ -264,7 +264,7 @@ impl RuleSet {
     /// # Errors
     /// If the rules in force have another generation than `expected`, or an edit does not apply.
     pub fn edit(&self, edits: &[Edit], expected: Option<u64>) -> Result<u64, Problem> {
-        let mut history = self.lock_history();
+        let mut history = self.lock_version_history();
         self.check_generation(expected)?;
         let active = self.active.load_full();
         let live = active.live();
@@ -285,7 +285,7 @@ impl RuleSet {
     /// If `generation` is not one of [`RuleSet::kept_generations`], or the rules in force have
     /// another generation than `expected`.
     pub fn roll_back(&self, generation: u64, expected: Option<u64>) -> Result<u64, Problem> {
-        let mut history = self.lock_history();
+        let mut history = self.lock_version_history();
         self.check_generation(expected)?;
         let rules = history.restore(generation, &self.files)?;
         Ok(self.activate(&mut history, Version::new(rules, "rollback")))
@@ -318,7 +318,7 @@ impl RuleSet {
     /// # Errors
     /// If there are no shadow rules, or the rules in force have another generation than `expected`.
     pub fn promote(&self, expected: Option<u64>) -> Result<u64, Problem> {
-        let mut history = self.lock_history();
+        let mut history = self.lock_version_history();
         self.check_generation(expected)?;
         let shadow = self.shadow.swap(None).ok_or_else(no_shadow)?;
         let rules = shadow.version.live().clone();
@@ -346,7 +346,7 @@ impl RuleSet {
 
     /// Returns the generations that [`RuleSet::roll_back`] can put into force again, oldest first.
     pub fn kept_generations(&self) -> Vec<u64> {
-        self.lock_history().generations()
+        self.lock_version_history().generations()
     }
 
     fn check_generation(&self, expected: Option<u64>) -> Result<(), Problem> {
@@ -360,7 +360,7 @@ impl RuleSet {
         let Some(shadow) = shadow.as_ref() else { return };
         let other: Result<_, UnknownEntry> = shadow.version.live().decide_line_in(entry, text);
         let is_same = match other {
-            Ok(Ok(other)) => written(&other) == written(decision),
+            Ok(Ok(other)) => decision_json(&other) == decision_json(decision),
             _ => false,
         };
         self.metrics.count_shadow(is_same);
@@ -369,7 +369,7 @@ impl RuleSet {
     }
 }
 
-fn written(decision: &Decision) -> Vec<u8> {
+fn decision_json(decision: &Decision) -> Vec<u8> {
     let mut bytes = Vec::new();
     decision.write_json(&mut bytes);
     bytes

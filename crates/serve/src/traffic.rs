@@ -27,7 +27,7 @@ const SAMPLE_INTERVAL: Duration = Duration::from_millis(200);
 /// Maximum time in which one request explains samples. The next request explains further samples.
 const EXPLAIN_TIME: Duration = Duration::from_millis(200);
 /// Maximum number of near misses that are shown for one message.
-const MAX_NEAR: usize = 3;
+const MAX_NEAR_MISSES: usize = 3;
 /// Maximum number of routes that are listed separately. The numbers of all other routes are added
 /// up.
 const MAX_LISTED: usize = 50;
@@ -141,7 +141,7 @@ pub(crate) struct Sample {
 /// The part of a message's explanation that the traffic page shows.
 struct Explained {
     near: Vec<NearMiss>,
-    unknown: Vec<Unknown>,
+    unknown: Vec<UnknownCondition>,
 }
 
 /// A route that was nearly chosen for a message.
@@ -158,7 +158,7 @@ pub(crate) struct NearMiss {
 
 /// A condition that was unknown for some of the samples, because a value was missing.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Unknown {
+pub(crate) struct UnknownCondition {
     route: String,
     condition: String,
     /// Why the condition was unknown for the latest of these samples.
@@ -243,10 +243,10 @@ impl Traffic {
         &self,
         language: Language,
         explain: impl Fn(&Sample) -> Option<Explanation>,
-    ) -> (Vec<NearMiss>, Vec<Unknown>) {
+    ) -> (Vec<NearMiss>, Vec<UnknownCondition>) {
         let samples: Vec<Arc<Sample>> = self.lock_samples().iter().rev().cloned().collect();
         let end = Instant::now() + EXPLAIN_TIME;
-        let (mut near, mut unknown) = (Vec::new(), BTreeMap::<(String, String), Unknown>::new());
+        let (mut near, mut unknown) = (Vec::new(), BTreeMap::<(String, String), UnknownCondition>::new());
         for sample in &samples {
             let explained = &sample.explained[usize::from(language != Language::English)];
             if explained.get().is_none() && Instant::now() > end {
@@ -260,10 +260,11 @@ impl Traffic {
             near.extend(explained.near.iter().cloned());
             for found in &explained.unknown {
                 let key = (found.route.clone(), found.condition.clone());
-                unknown.entry(key).or_insert_with(|| Unknown { count: 0, ..found.clone() }).count += 1;
+                unknown.entry(key).or_insert_with(|| UnknownCondition { count: 0, ..found.clone() }).count +=
+                    1;
             }
         }
-        let mut unknown: Vec<Unknown> = unknown.into_values().collect();
+        let mut unknown: Vec<UnknownCondition> = unknown.into_values().collect();
         unknown.sort_by_key(|unknown| std::cmp::Reverse(unknown.count));
         (near, unknown)
     }
@@ -275,21 +276,21 @@ impl Sample {
         let texts = |texts: Vec<rulec::Message>| -> Vec<String> {
             texts.iter().map(|text| text.localized(language).into_owned()).collect()
         };
-        let near = misses.iter().take(MAX_NEAR).map(|miss| NearMiss {
+        let near = misses.iter().take(MAX_NEAR_MISSES).map(|miss| NearMiss {
             time: format_datetime(self.time),
             entry: self.entry.clone(),
             chosen: self.chosen.clone(),
             route: miss.route.route.clone(),
             because: texts(miss.describe(language)),
         });
-        let mut unknown: Vec<Unknown> = Vec::new();
+        let mut unknown: Vec<UnknownCondition> = Vec::new();
         for miss in &misses {
             let is_unknown = |node: &&&TraceNode| node.result == Mark::Unknown;
             for node in miss.failed.iter().filter(is_unknown) {
                 let route = miss.route.route.clone();
                 if !unknown.iter().any(|known| known.route == route && known.condition == node.text) {
                     let because = texts(node.because.clone());
-                    unknown.push(Unknown { route, condition: node.text.clone(), because, count: 1 });
+                    unknown.push(UnknownCondition { route, condition: node.text.clone(), because, count: 1 });
                 }
             }
         }

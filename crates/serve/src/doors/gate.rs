@@ -56,7 +56,7 @@ impl Drop for OpenRequest<'_> {
         metrics.count_request(self.path, status);
         #[cfg(feature = "remote")]
         if let Some((otlp, span)) = self.app.otlp().zip(self.span.take()) {
-            otlp.end(span, self.path, status, self.decided.as_ref());
+            otlp.end_span(span, self.path, status, self.decided.as_ref());
         }
     }
 }
@@ -70,7 +70,7 @@ pub(crate) async fn guard(
     let path = matched.as_ref().map_or("", MatchedPath::as_str).to_owned();
     app.service().metrics().open_requests().inc();
     #[cfg(feature = "remote")]
-    let span = app.otlp().map(|otlp| otlp.begin(&request, &path));
+    let span = app.otlp().map(|otlp| otlp.begin_span(&request, &path));
     #[cfg(feature = "remote")]
     if let Some(span) = &span {
         request.extensions_mut().insert(span.trace);

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
 
 /// The versions of the Model Context Protocol that this adapter supports, newest first.
-const VERSIONS: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
+const PROTOCOL_VERSIONS: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
 
 const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
@@ -42,9 +42,12 @@ async fn answer_http(
 ) -> Result<Response, Problem> {
     require_json_content_type(&headers)?;
     if let Some(version) = headers.get("mcp-protocol-version")
-        && !VERSIONS.iter().any(|known| version.as_bytes() == known.as_bytes())
+        && !PROTOCOL_VERSIONS.iter().any(|known| version.as_bytes() == known.as_bytes())
     {
-        return Err(Problem::invalid(format!("this service speaks the versions {}", VERSIONS.join(", "))));
+        return Err(Problem::invalid(format!(
+            "this service speaks the versions {}",
+            PROTOCOL_VERSIONS.join(", ")
+        )));
     }
     Ok(match answer(&app, &admitted, &app.body(body)?).await {
         Answer::Result(answer) => json_response(answer),
@@ -187,7 +190,8 @@ struct InitializeParams {
 
 fn initialize(params: &InitializeParams) -> Json {
     let wanted = params.protocol_version.as_deref();
-    let version = VERSIONS.into_iter().find(|known| Some(*known) == wanted).unwrap_or(VERSIONS[0]);
+    let version =
+        PROTOCOL_VERSIONS.into_iter().find(|known| Some(*known) == wanted).unwrap_or(PROTOCOL_VERSIONS[0]);
     json!({
         "protocolVersion": version,
         "capabilities": { "tools": {} },
@@ -234,7 +238,7 @@ fn tools() -> Json {
 
 /// The parameters of a tool call: the name of the tool and its arguments.
 #[derive(Deserialize)]
-struct Call<'p> {
+struct ToolCall<'p> {
     #[serde(default)]
     name: String,
     #[serde(borrow)]
@@ -258,7 +262,11 @@ struct Content<'t> {
     text: &'t str,
 }
 
-async fn call_tool(app: &Arc<App>, admitted: &Admitted, call: &Call<'_>) -> Result<Box<RawValue>, RpcError> {
+async fn call_tool(
+    app: &Arc<App>,
+    admitted: &Admitted,
+    call: &ToolCall<'_>,
+) -> Result<Box<RawValue>, RpcError> {
     let arguments = call.arguments.map_or("{}", RawValue::get).as_bytes();
     let outcome = match &*call.name {
         "decide" => decide(app, admitted, arguments, false).await,

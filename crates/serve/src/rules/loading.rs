@@ -137,7 +137,7 @@ impl Loaders<'_> {
     ) -> Result<RuleSet, StartError> {
         let files = SourceFiles { main, disk, signed_only: self.signed_only() };
         let store = match self.history {
-            Some(open) => Histories::Kept(open(name).map_err(StartError::History)?),
+            Some(open) => Histories::Persistent(open(name).map_err(StartError::History)?),
             None => Histories::Memory(MemoryStore::default()),
         };
         Ok(RuleSet::new(name.to_owned(), rules, files, store, (self.metrics, self.events)))

@@ -41,7 +41,7 @@ impl Activity {
     }
 
     /// Registers a request, which counts as open until the returned value is dropped.
-    pub fn begin(self: &Arc<Self>) -> OpenRequest {
+    pub fn begin_request(self: &Arc<Self>) -> OpenRequest {
         let mut state = self.lock();
         let number = state.next;
         state.next += 1;
@@ -161,7 +161,7 @@ mod tests {
     async fn a_large_answer_is_given_in_parts() {
         let activity = Activity::new();
         let text = vec![b'x'; 2 * MAX_PART + 1];
-        let mut body = activity.begin().watch(axum::body::Body::from(text.clone()));
+        let mut body = activity.begin_request().watch(axum::body::Body::from(text.clone()));
         assert_eq!(body.size_hint().exact(), Some(text.len() as u64));
         let mut parts = Vec::new();
         while let Some(part) = body.frame().await {
@@ -180,7 +180,7 @@ mod tests {
         let hours_left =
             || activity.time_left(&limits).map(|(name, left)| (name, left.as_secs().div_ceil(3600)));
         assert_eq!(hours_left(), Some((LimitName::head_time, 1)));
-        let (first, second) = (activity.begin(), activity.begin());
+        let (first, second) = (activity.begin_request(), activity.begin_request());
         assert_eq!(hours_left(), None);
         let body = first.watch(axum::body::Body::empty());
         assert_eq!(hours_left(), Some((LimitName::write_time, 3)), "the other request does not hide it");

@@ -191,9 +191,9 @@ impl BlockAnswers<'_> {
     /// # Errors
     /// If the decision log still has no memory for the decision at the deadline.
     fn answer_line(&mut self, number: u64, message: &[u8]) -> Result<(), Problem> {
-        let room = match self.log {
+        let reservation = match self.log {
             Some(log) => match log.try_reserve(message.len()) {
-                Ok(room) => room,
+                Ok(reservation) => reservation,
                 Err(_) => self.deadline.block_on(log.reserve(message.len()))?,
             },
             None => MemoryReservation::default(),
@@ -213,7 +213,7 @@ impl BlockAnswers<'_> {
                 record: false,
                 trace: batch.trace,
             };
-            Ok(decider.answer(message, Some(number), room, out)?.receipt)
+            Ok(decider.answer(message, Some(number), reservation, out)?.receipt)
         }));
         let problem = match answered {
             Ok(Ok(receipt)) => {

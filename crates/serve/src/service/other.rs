@@ -178,7 +178,7 @@ impl Service {
         } else if request.record {
             return Err(Problem::invalid("`record` needs the `message` that is recorded"));
         }
-        to_bytes(&JudgementAnswer::new(judge.judge(&Json::Object(payload)), gap))
+        to_json_bytes(&JudgementAnswer::new(judge.judge(&Json::Object(payload)), gap))
     }
 
     /// Runs a workflow until it ends, or until shortly before the deadline, so that its state can
@@ -227,7 +227,7 @@ impl Service {
             true => (None, None),
             false => self.saved_text(&saved)?,
         };
-        to_bytes(&WorkflowAnswer { complete, report, saved, not_saved })
+        to_json_bytes(&WorkflowAnswer { complete, report, saved, not_saved })
     }
 
     /// Returns the JSON text of a saved run. If a request cannot contain so long a text, returns
@@ -259,7 +259,7 @@ impl Service {
         let analysis = rules
             .analyze_message(&message)
             .map_err(|error| Problem::not_answerable(error.to_message().as_str()))?;
-        to_bytes(&analysis)
+        to_json_bytes(&analysis)
     }
 
     /// Records a message in the history without deciding it. Also returns the receipt for its line
@@ -314,7 +314,7 @@ impl Service {
     }
 }
 
-pub(super) fn to_bytes(answer: &impl Serialize) -> Result<Vec<u8>, Problem> {
+pub(super) fn to_json_bytes(answer: &impl Serialize) -> Result<Vec<u8>, Problem> {
     serde_json::to_vec(answer)
         .map_err(|error| Problem::broken(format!("the answer cannot be written: {error}")))
 }

@@ -2,7 +2,7 @@
 //! logged, and the message is not recorded.
 
 use super::Service;
-use super::other::{parse_message, to_bytes};
+use super::other::{parse_message, to_json_bytes};
 use super::request::{check_generation, read_language};
 use crate::problem::Problem;
 use crate::rules::Version;
@@ -76,7 +76,7 @@ impl Service {
         let question = Question::new(rules, entry.name()).ok();
         let failure = question.as_ref().and_then(|question| question.answer(&message).err());
         let localized = |text: Message| text.in_language(language).to_string();
-        to_bytes(&WhyAnswer {
+        to_json_bytes(&WhyAnswer {
             generation,
             explanation,
             breaches: decision.breaches(),
