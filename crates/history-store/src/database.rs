@@ -36,8 +36,8 @@ pub(crate) struct Database {
     /// Number that the next recorded message gets. It increases by one per message, and orders
     /// messages with the same time.
     next_arrival: i64,
-    /// The error that broke the current transaction, if there was one. The transaction cannot be
-    /// committed then.
+    /// The error that broke the current transaction, so that it cannot be committed. `None` if
+    /// there was no such error.
     transaction_error: Option<StoreError>,
 }
 
@@ -185,7 +185,7 @@ impl Database {
     }
 
     /// Reads all messages of a history key. `hash_key` is the secret key of the hashes that replace
-    /// private texts in messages.
+    /// private texts in the messages.
     pub fn load(&mut self, key: &str, hash_key: HashKey) -> Result<Events, StoreError> {
         let (texts, dropped) = self.run(|connection| {
             let select = "SELECT element FROM event WHERE key = ?1 ORDER BY seconds, nanos, arrival";
