@@ -192,7 +192,7 @@ impl Database {
             let mut select = connection.prepare_cached(select)?;
             let texts = select.query_map([key], |row| row.get::<_, String>(0))?;
             let texts = texts.collect::<rusqlite::Result<Vec<String>>>()?;
-            Ok((texts, dropped_of(connection, key)?))
+            Ok((texts, newest_dropped_time(connection, key)?))
         })?;
         read_events(texts.iter().map(String::as_str), hash_key, dropped.as_deref())
     }
@@ -284,7 +284,7 @@ impl Database {
         for (key, element) in newest {
             let element = parse_element(&element)?;
             let at = parse_element_time(&element)?;
-            let dropped = self.run(|connection| dropped_of(connection, &key))?;
+            let dropped = self.run(|connection| newest_dropped_time(connection, &key))?;
             if dropped.is_none_or(|dropped| parse_time(&dropped).is_ok_and(|dropped| dropped < at)) {
                 let text = element[AT_FIELD].as_str().unwrap_or_default();
                 self.run(|connection| set_dropped(connection, &key, text))?;
@@ -299,7 +299,7 @@ impl Database {
 
 /// Returns the time of the newest message of a history key that was removed before its `keep` time
 /// was over. The bound `at most` or [`Database::compact`] removed it.
-fn dropped_of(connection: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
+fn newest_dropped_time(connection: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
     let mut select = connection.prepare_cached("SELECT at FROM dropped WHERE key = ?1")?;
     select.query_row([key], |row| row.get(0)).optional()
 }

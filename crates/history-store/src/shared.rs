@@ -235,7 +235,7 @@ impl SharedStore {
             for (text, _) in self.stored_messages(&key)? {
                 if !visit(Kept {
                     key: key.clone(),
-                    element: self.with_error_context(&key, parse_element(json_of(&text)))?,
+                    element: self.with_error_context(&key, parse_element(strip_sort_prefix(&text)))?,
                 }) {
                     return Ok(());
                 }
@@ -255,7 +255,8 @@ impl SharedStore {
             report.keys += usize::from(!messages.is_empty());
             report.messages += messages.len();
             for (text, score) in messages {
-                let found = parse_element(json_of(&text)).and_then(|element| parse_element_time(&element));
+                let found =
+                    parse_element(strip_sort_prefix(&text)).and_then(|element| parse_element_time(&element));
                 match found {
                     Ok((seconds, nanos))
                         if score.parse() == Ok(seconds) && text.starts_with(&format!("{nanos:09}")) => {}
@@ -342,7 +343,7 @@ impl SharedStore {
             return Ok(None);
         }
         let dropped = Some(dropped.as_str()).filter(|dropped| !dropped.is_empty());
-        let texts = texts.iter().map(|text| json_of(text));
+        let texts = texts.iter().map(|text| strip_sort_prefix(text));
         let mut events = self.with_error_context(key, read_events(texts, self.hash_key, dropped))?;
         events.set_stamp(&stamp);
         Ok(Some(Loaded { events, stamp }))
@@ -371,13 +372,13 @@ impl SharedStore {
     fn commit(
         &self,
         key: &str,
-        read: &str,
+        read_stamp: &str,
         changes: &Changes,
         dropped: Option<&str>,
     ) -> Result<Option<String>, StoreError> {
         let number = self.changes_sent.fetch_add(1, Ordering::Relaxed);
         let writer = format!("{}-{number}", self.instance);
-        let (version, last_writer) = read.split_once(' ').unwrap_or((read, ""));
+        let (version, last_writer) = read_stamp.split_once(' ').unwrap_or((read_stamp, ""));
         let dropped = dropped.filter(|_| changes.removed > 0).unwrap_or_default();
         let mut call = self.invocation(&self.scripts.commit, key);
         call.arg(version)
@@ -434,7 +435,7 @@ impl SharedStore {
 }
 
 /// Returns the JSON text of a stored message, without the characters for sorting before it.
-fn json_of(stored: &str) -> &str {
+fn strip_sort_prefix(stored: &str) -> &str {
     stored.get(SORT_PREFIX_CHARS..).unwrap_or_default()
 }
 
@@ -466,8 +467,8 @@ impl Store for SharedStore {
                 if changes == Changes::default() {
                     return Ok(Some(()));
                 }
-                let read = events.stamp().unwrap_or_default().to_owned();
-                let committed = self.commit(key, &read, &changes, events.dropped().as_deref())?;
+                let read_stamp = events.stamp().unwrap_or_default().to_owned();
+                let committed = self.commit(key, &read_stamp, &changes, events.dropped().as_deref())?;
                 let Some(stamp) = committed else {
                     // The events have changes that the server has refused, so they are read again.
                     events.set_stamp("");
