@@ -26,7 +26,7 @@ impl Random {
     }
 }
 
-/// Returns a random case of the kind `workflow`, without its `expected`.
+/// Returns a random conformance case of the kind `workflow`, without its expected result.
 fn case(seed: u64) -> Value {
     let mut random = Random(seed);
     let ids = ["a", "b", "c", "d", "e", "f", "g", "h"];
@@ -86,11 +86,12 @@ struct Plain<'c> {
     deliveries: Vec<(String, String, bool, bool)>,
 }
 
-/// Step limit after which a random case is discarded.
+/// Number of steps after which a random case is discarded.
 const STEPS: usize = 300;
 
 impl<'c> Plain<'c> {
-    /// Runs a case, up to the step limit. Returns the state at the end of the run.
+    /// Runs a case, at most for about the number of steps after which a case is discarded. Returns
+    /// the state at the end of the run.
     fn read(case: &'c Value) -> Self {
         let mut plain = Plain {
             case,
