@@ -87,14 +87,14 @@ impl MergeStrategy for FirstValues {
 
 impl MergeStrategy for LatestValues {
     fn merge(&self, _: &NodeId, inputs: Vec<Arrival>) -> Value {
-        fields_of(inputs).collect()
+        fields_in_order(inputs).collect()
     }
 }
 
 impl MergeStrategy for AppendValues {
     fn merge(&self, _: &NodeId, inputs: Vec<Arrival>) -> Value {
         let mut lists: Map<String, Value> = Map::new();
-        for (key, item) in fields_of(inputs) {
+        for (key, item) in fields_in_order(inputs) {
             if let Value::Array(list) = lists.entry(key).or_insert_with(|| Value::Array(Vec::new())) {
                 match item {
                     Value::Array(items) => list.extend(items),
@@ -159,7 +159,7 @@ fn remove_earlier_inputs(value: &mut Value, previous: &Map<String, Value>) {
 
 /// Returns the fields of all inputs, in the order in which the inputs arrived. An input that is not
 /// an object has no fields.
-fn fields_of(inputs: Vec<Arrival>) -> impl Iterator<Item = (String, Value)> {
+fn fields_in_order(inputs: Vec<Arrival>) -> impl Iterator<Item = (String, Value)> {
     inputs.into_iter().flat_map(|Arrival { value, .. }| match value {
         Value::Object(fields) => fields,
         _ => Map::new(),
