@@ -32,7 +32,7 @@ mod grpc {
         tonic_prost_build::configure()
             .build_server(is_server)
             .build_client(!is_server)
-            // Large parts are neither copied from the request nor into the answer.
+            // The type `Bytes` for these fields spares copies of large messages and answers.
             .bytes(".rulec.v1")
             .include_file("all.rs")
             .out_dir(folder)

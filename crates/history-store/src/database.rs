@@ -36,8 +36,8 @@ pub(crate) struct Database {
     /// Number that the next recorded message gets. It increases by one per message, and orders
     /// messages with the same time.
     next_arrival: i64,
-    /// The error that broke the current transaction, if there was one. The transaction cannot be
-    /// committed then.
+    /// The error that broke the current transaction, so that it cannot be committed. `None` if
+    /// there was no such error.
     transaction_error: Option<StoreError>,
 }
 
@@ -185,14 +185,14 @@ impl Database {
     }
 
     /// Reads all messages of a history key. `hash_key` is the secret key of the hashes that replace
-    /// private texts in messages.
+    /// private texts in the messages.
     pub fn load(&mut self, key: &str, hash_key: HashKey) -> Result<Events, StoreError> {
         let (texts, dropped) = self.run(|connection| {
             let select = "SELECT element FROM event WHERE key = ?1 ORDER BY seconds, nanos, arrival";
             let mut select = connection.prepare_cached(select)?;
             let texts = select.query_map([key], |row| row.get::<_, String>(0))?;
             let texts = texts.collect::<rusqlite::Result<Vec<String>>>()?;
-            Ok((texts, dropped_of(connection, key)?))
+            Ok((texts, newest_dropped_time(connection, key)?))
         })?;
         read_events(texts.iter().map(String::as_str), hash_key, dropped.as_deref())
     }
@@ -284,7 +284,7 @@ impl Database {
         for (key, element) in newest {
             let element = parse_element(&element)?;
             let at = parse_element_time(&element)?;
-            let dropped = self.run(|connection| dropped_of(connection, &key))?;
+            let dropped = self.run(|connection| newest_dropped_time(connection, &key))?;
             if dropped.is_none_or(|dropped| parse_time(&dropped).is_ok_and(|dropped| dropped < at)) {
                 let text = element[AT_FIELD].as_str().unwrap_or_default();
                 self.run(|connection| set_dropped(connection, &key, text))?;
@@ -299,7 +299,7 @@ impl Database {
 
 /// Returns the time of the newest message of a history key that was removed before its `keep` time
 /// was over. The bound `at most` or [`Database::compact`] removed it.
-fn dropped_of(connection: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
+fn newest_dropped_time(connection: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
     let mut select = connection.prepare_cached("SELECT at FROM dropped WHERE key = ?1")?;
     select.query_row([key], |row| row.get(0)).optional()
 }

@@ -1,4 +1,4 @@
-//! Converts recorded messages to the texts that a store keeps, and back.
+//! Converts recorded messages to the JSON texts that a store saves, and back.
 
 use rulec::history::{Events, HashKey, StoreError};
 use rulec_base::json::{MAX_DEPTH, parse_deep};
@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 /// Maximum nesting depth of a recorded message. Recording may add some levels to a message.
 const MAX_ELEMENT_DEPTH: usize = MAX_DEPTH + 8;
 
-/// A recorded message, as a store keeps it under a history key such as a user id.
+/// A recorded message that a store has saved, and its history key, such as a user id.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kept {
     /// The history key, as JSON. A text key thus begins with a quotation mark, and the text "1"
@@ -44,8 +44,8 @@ pub(crate) fn to_stored_text(element: &Json) -> String {
     element.to_string()
 }
 
-/// Reads the messages of a key from their texts, oldest first. `hash_key` is the key of the hashes
-/// in the messages. `dropped` is the saved value of [`Events::dropped`].
+/// Reads the messages of a history key from their texts, oldest first. `hash_key` is the secret key
+/// of the hashes in the messages. `dropped` is the saved value of [`Events::dropped`].
 ///
 /// # Errors
 /// If a text is no JSON object or has no valid time. Leaving a message out would change decisions.

@@ -65,7 +65,7 @@ pub(crate) fn to_digits(key: HashKey) -> String {
     key.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Parses a key of 32 hexadecimal digits.
+/// Parses a key of 32 hexadecimal digits; `None` for any other text.
 pub(crate) fn parse(text: &str) -> Option<HashKey> {
     let mut bytes = [0; 16];
     if text.len() != 32 || !text.is_ascii() {

@@ -1,6 +1,6 @@
-//! Keeps a history on disk or at a server. [`DurableStore`] keeps the recorded messages, which
+//! Stores histories on disk or at a server. [`DurableStore`] saves the recorded messages, which
 //! rules read as `history`, in an SQLite database. So they survive the end of the process.
-//! `SharedStore`, with the feature `shared`, keeps them at a Redis server, for several processes.
+//! `SharedStore`, with the feature `shared`, saves them at a Redis server, for several processes.
 //!
 //! One thread owns the database. It writes the changes of all waiting calls in one transaction, so
 //! that they share one wait for the disk (group commit). The messages of recently used keys are
@@ -49,8 +49,8 @@ use writer::Writer;
 /// Maximum number of history keys (such as user ids) whose messages are cached in memory.
 const MAX_CACHED_KEYS: usize = 100_000;
 
-/// A store that keeps the recorded messages of each key in a folder on disk. Only one store at a
-/// time can use a folder.
+/// A store that saves the recorded messages of each history key in a folder on disk. Only one store
+/// at a time can use a folder.
 pub struct DurableStore {
     cache: EventCache,
     hash_key: HashKey,
@@ -137,7 +137,8 @@ impl DurableStore {
     pub fn compact(&self, before: Option<&str>) -> Result<usize, StoreError> {
         let before = before.map(element::parse_time).transpose()?;
         let _alone = self.in_use.write().unwrap_or_else(PoisonError::into_inner);
-        // Empties the cache, because its messages may be removed. No call uses a key now.
+        // Empties the cache, because its messages may be removed. Because of the lock, no call uses
+        // them now.
         self.cache.clear();
         self.writer.call_alone(move |database| database.compact(before))
     }

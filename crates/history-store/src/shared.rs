@@ -1,10 +1,10 @@
-//! Keeps a history at a Redis server, for several processes.
+//! Stores a history at a Redis server, for several processes.
 //!
-//! The state of a key has a version. A call reads the messages of the key, decides, and sends its
-//! changes with the version that it has read. A script at the server makes the changes only if the
-//! version is still the same (compare and set). Otherwise the call decides again with the messages
-//! as they are then. So two processes cannot both spend the rest of a budget that rules count in
-//! the history.
+//! The state of a history key has a version. A call reads the messages of the key, decides, and
+//! sends its changes with the version that it has read. A script at the server makes the changes
+//! only if the version is still the same (compare and set). Otherwise the call reads the messages
+//! again, and decides again. So two processes cannot both spend the rest of a budget that rules
+//! count in the history.
 //!
 //! A connection can break between the request and its answer. The call then sends the same request
 //! again. The server remembers the writers of the last versions, so it recognizes a request that it
@@ -27,7 +27,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Maximum number of keys whose messages are cached in memory.
+/// Maximum number of history keys (such as user ids) whose messages are cached in memory.
 const MAX_CACHED_KEYS: usize = 100_000;
 /// The version of the format in which a history is stored at the server.
 const FORMAT: &str = "1";
@@ -35,7 +35,8 @@ const FORMAT: &str = "1";
 const NAMES_KEY: &str = "rulec::histories";
 /// The number of versions whose writers the server remembers.
 const REMEMBERED_WRITERS: u64 = 64;
-/// Maximum time for which a call repeats its decision while other processes change the same key.
+/// Maximum time for which a call repeats its decision while other processes change the messages of
+/// the same history key.
 const CONFLICT_TIME: Duration = Duration::from_secs(8);
 /// The longest pause before a call decides again.
 const MAX_PAUSE: Duration = Duration::from_millis(16);
@@ -49,8 +50,8 @@ const ENCODED_IN_KEY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').re
 /// The characters of a history's name that are written as `%XX` in an address.
 const ENCODED_IN_ADDRESS: &AsciiSet = &CONTROLS.add(b' ').add(b'#').add(b'%').add(b'@');
 
-/// A store that keeps the recorded messages of each key at a Redis server. Several processes can
-/// share it. Calls wait for the server, for some seconds at most.
+/// A store that saves the recorded messages of each history key at a Redis server. Several
+/// processes can share the history. Calls wait for the server, for some seconds at most.
 pub struct SharedStore {
     cache: EventCache,
     hash_key: HashKey,
@@ -58,8 +59,8 @@ pub struct SharedStore {
     scripts: Scripts,
     /// The text with which all Redis keys of this history begin.
     prefix: String,
-    /// A random text that no other store has. The name of each writer (a change that this store
-    /// sends) begins with it.
+    /// A random text that no other store has. Each change that this store sends has a name (its
+    /// *writer*), which begins with this text.
     instance: String,
     /// The number of changes that this store has sent.
     changes_sent: AtomicU64,
@@ -79,7 +80,7 @@ impl Scripts {
     }
 }
 
-/// The messages of a key as the server has them.
+/// The messages of a history key, as the server has sent them.
 struct Loaded {
     events: Events,
     /// The version of the key's state, and the name of the writer of this version.
@@ -234,7 +235,7 @@ impl SharedStore {
             for (text, _) in self.stored_messages(&key)? {
                 if !visit(Kept {
                     key: key.clone(),
-                    element: self.with_error_context(&key, parse_element(json_of(&text)))?,
+                    element: self.with_error_context(&key, parse_element(strip_sort_prefix(&text)))?,
                 }) {
                     return Ok(());
                 }
@@ -254,7 +255,8 @@ impl SharedStore {
             report.keys += usize::from(!messages.is_empty());
             report.messages += messages.len();
             for (text, score) in messages {
-                let found = parse_element(json_of(&text)).and_then(|element| parse_element_time(&element));
+                let found =
+                    parse_element(strip_sort_prefix(&text)).and_then(|element| parse_element_time(&element));
                 match found {
                     Ok((seconds, nanos))
                         if score.parse() == Ok(seconds) && text.starts_with(&format!("{nanos:09}")) => {}
@@ -293,7 +295,7 @@ impl SharedStore {
         Ok(removed)
     }
 
-    /// Returns all keys of this history that ever had messages.
+    /// Returns all history keys (such as user ids) that ever had messages.
     fn keys(&self) -> Result<BTreeSet<String>, StoreError> {
         let prefix = self.state_key("");
         let (mut keys, mut cursor) = (BTreeSet::new(), 0_u64);
@@ -330,7 +332,8 @@ impl SharedStore {
         call
     }
 
-    /// Reads the messages of a key. `None` if their state still has the stamp `known`.
+    /// Reads the messages of a history key. `None` if the state of the key still has the stamp
+    /// `known`, so that the messages have not changed.
     fn load(&self, key: &str, known: Option<&str>) -> Result<Option<Loaded>, StoreError> {
         let mut call = self.invocation(&self.scripts.load, key);
         call.arg(known.unwrap_or_default());
@@ -340,7 +343,7 @@ impl SharedStore {
             return Ok(None);
         }
         let dropped = Some(dropped.as_str()).filter(|dropped| !dropped.is_empty());
-        let texts = texts.iter().map(|text| json_of(text));
+        let texts = texts.iter().map(|text| strip_sort_prefix(text));
         let mut events = self.with_error_context(key, read_events(texts, self.hash_key, dropped))?;
         events.set_stamp(&stamp);
         Ok(Some(Loaded { events, stamp }))
@@ -360,8 +363,8 @@ impl SharedStore {
         result.map_err(|StoreError(error)| StoreError(format!("{place}: the key {key}: {error}")))
     }
 
-    /// Changes the messages of a key, if its state still has the stamp `read`. Returns the new
-    /// stamp. `None` if another process has changed the key since the stamp was read.
+    /// Changes the messages of a history key, if its state still has the stamp `read_stamp`.
+    /// Returns the new stamp. `None` if another process has changed the messages in between.
     ///
     /// # Errors
     /// If the server cannot be used. If the server does not answer, it is unknown whether the
@@ -369,13 +372,13 @@ impl SharedStore {
     fn commit(
         &self,
         key: &str,
-        read: &str,
+        read_stamp: &str,
         changes: &Changes,
         dropped: Option<&str>,
     ) -> Result<Option<String>, StoreError> {
         let number = self.changes_sent.fetch_add(1, Ordering::Relaxed);
         let writer = format!("{}-{number}", self.instance);
-        let (version, last_writer) = read.split_once(' ').unwrap_or((read, ""));
+        let (version, last_writer) = read_stamp.split_once(' ').unwrap_or((read_stamp, ""));
         let dropped = dropped.filter(|_| changes.removed > 0).unwrap_or_default();
         let mut call = self.invocation(&self.scripts.commit, key);
         call.arg(version)
@@ -431,8 +434,8 @@ impl SharedStore {
     }
 }
 
-/// Returns the JSON text of a stored message.
-fn json_of(stored: &str) -> &str {
+/// Returns the JSON text of a stored message, without the characters for sorting before it.
+fn strip_sort_prefix(stored: &str) -> &str {
     stored.get(SORT_PREFIX_CHARS..).unwrap_or_default()
 }
 
@@ -464,8 +467,8 @@ impl Store for SharedStore {
                 if changes == Changes::default() {
                     return Ok(Some(()));
                 }
-                let read = events.stamp().unwrap_or_default().to_owned();
-                let committed = self.commit(key, &read, &changes, events.dropped().as_deref())?;
+                let read_stamp = events.stamp().unwrap_or_default().to_owned();
+                let committed = self.commit(key, &read_stamp, &changes, events.dropped().as_deref())?;
                 let Some(stamp) = committed else {
                     // The events have changes that the server has refused, so they are read again.
                     events.set_stamp("");

@@ -23,9 +23,9 @@ use thiserror::Error as ThisError;
 use tokio::time::{Instant, sleep, timeout_at};
 use url::Url;
 
-/// Maximum number of bytes that are read from the body of an error response. The error keeps only
+/// Maximum number of bytes that are read from the body of an error response. The error stores only
 /// the first part of them, with secrets masked. The other bytes are read so that a secret that
-/// crosses the end of the kept part is complete and can be masked.
+/// crosses the end of the stored part is complete and can be masked.
 const MAX_ERROR_BODY_BYTES: usize = 16 << 10;
 
 /// A callback that receives the parts of a response body as they arrive.

@@ -26,8 +26,8 @@ pub struct FlowExecutor {
     endpoint: Endpoint,
 }
 
-/// Error: a flow (a conversation that a message starts) could not be executed. Its request was not
-/// sent, or the request failed. Displays the flow's id and the cause.
+/// The error for a flow (a conversation that a message starts) that could not be executed: its
+/// request was not sent, or failed. Displays the flow's id and the cause.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.to_message())]
 pub struct FlowError {

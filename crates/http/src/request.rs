@@ -12,8 +12,8 @@ use std::time::Duration;
 use thiserror::Error;
 use url::Url;
 
-/// Headers that control the connection. Setting one could redirect a call to another host or
-/// corrupt it.
+/// Headers that control the connection. A caller that sets one could redirect the call to another
+/// host, or corrupt the request.
 const RESERVED_HEADERS: [&str; 8] =
     ["connection", "content-length", "expect", "host", "te", "trailer", "transfer-encoding", "upgrade"];
 

@@ -41,7 +41,7 @@ pub(super) struct StreamMask {
 }
 
 impl StreamMask {
-    /// Creates a mask of these secrets, which are sorted by their length, the longest first.
+    /// Creates a mask of secrets. The caller must have sorted them by length, the longest first.
     pub(super) fn new(mut secrets: Vec<Secret>) -> StreamMask {
         secrets.retain(|secret| !secret.0.is_empty());
         StreamMask { secrets, held_back: String::new() }

@@ -238,8 +238,7 @@ fn fill_text(text: &TemplateText, values: Values<'_>, field_path: &str) -> Resul
 }
 
 /// Fills the placeholders in a header's value. `Template::parse` has checked the literal text, and
-/// each inserted value is checked here. So the result is always a valid header value, and never
-/// `None`.
+/// each inserted value is checked here. So the filled value is always valid, and never `None`.
 fn fill_header(
     name: &HeaderName,
     text: &TemplateText,

@@ -305,8 +305,9 @@ impl Judges {
         self.clone().context(&context).unwrap_or_else(|_| self.clone())
     }
 
-    /// Makes the judges (validators) of all payload kinds strict: they treat a violation of a
-    /// warning rule as an error. See [`Judge::strict`].
+    /// Makes the judges (validators) of all payload kinds strict. They then also reject a payload
+    /// that violates a warning rule, or that could not be checked completely. See
+    /// [`Judge::strict`].
     #[must_use]
     pub fn strict(self) -> Judges {
         let make_strict = |(kind, judge): (&String, &Judge)| (kind.clone(), judge.clone().strict());

@@ -1,7 +1,7 @@
 //! Tests a router under load: slow, failing and panicking handlers; a decision log on a disk that
-//! fills up; rule files that change all the time. Each message must have exactly one outcome, by
-//! the version of the rules that decided it. Lost log lines must be counted. `RULEC_TIMES=500`
-//! sends ten million messages.
+//! fills up; a rules file that changes all the time. Each message must have exactly one outcome, by
+//! the version of the rules that decided it. Lost log lines must be counted. With `RULEC_TIMES=500`
+//! the test sends ten million messages.
 
 #[path = "../../../tests/support/trials.rs"]
 mod trials;

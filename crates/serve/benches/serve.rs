@@ -58,7 +58,7 @@ fn request(path: &str, body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Reads one response, and returns the rest of `buffer` after it.
+/// Reads one response, and removes it from `buffer`, which keeps the bytes after it.
 async fn read_response(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> std::io::Result<()> {
     let mut part = [0; 16 << 10];
     loop {
@@ -82,7 +82,7 @@ async fn read_response(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> std::io:
     }
 }
 
-/// Returns the requests per second of one round.
+/// Sends requests for the time [`ROUND`], and returns the number of answers per second.
 async fn measure(address: SocketAddr, requests: &Arc<Vec<Vec<u8>>>) -> f64 {
     let (answered, is_over) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
     let start = Instant::now();
@@ -122,7 +122,7 @@ fn median(mut figures: Vec<f64>) -> f64 {
     figures[figures.len() / 2]
 }
 
-/// Returns the lines per second of a stream to the service.
+/// Sends `lines` to the service as one stream, and returns the number of answered lines per second.
 async fn measure_stream(address: SocketAddr, lines: &str) -> f64 {
     let start = Instant::now();
     let mut stream = TcpStream::connect(address).await.expect("a connection");
@@ -144,7 +144,7 @@ async fn measure_stream(address: SocketAddr, lines: &str) -> f64 {
     LINES as f64 / start.elapsed().as_secs_f64()
 }
 
-/// Returns the lines per second of `rulec run`.
+/// Runs `rulec run` on the file `lines`, and returns the number of its lines per second.
 fn measure_run(program: &str, rules: &std::path::Path, lines: &std::path::Path) -> f64 {
     let start = Instant::now();
     let status = Command::new(program)

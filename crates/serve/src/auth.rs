@@ -52,7 +52,7 @@ impl Grant {
     ///
     /// # Errors
     /// If the token of the request does not have this scope.
-    pub fn need(&self, scope: Scope) -> Result<(), Problem> {
+    pub fn require_scope(&self, scope: Scope) -> Result<(), Problem> {
         if self.scopes.contains(&scope) {
             return Ok(());
         }
@@ -70,7 +70,7 @@ impl Grant {
     pub fn require_any_scope(&self, scopes: &[Scope]) -> Result<(), Problem> {
         match scopes.iter().any(|scope| self.scopes.contains(scope)) {
             true => Ok(()),
-            false => scopes.first().map_or(Ok(()), |scope| self.need(*scope)),
+            false => scopes.first().map_or(Ok(()), |scope| self.require_scope(*scope)),
         }
     }
 }
@@ -159,8 +159,8 @@ mod tests {
         let tokens = Tokens::read(&path).expect("they are tokens");
         assert!(tokens.grant(b"other").is_none() && tokens.grant(b"").is_none());
         let grant = tokens.grant(b"secret").expect("a known token");
-        assert!(grant.need(Scope::Decide).is_ok() && grant.need(Scope::Explain).is_ok());
-        let detail = grant.need(Scope::Admin).expect_err("it has not this scope");
+        assert!(grant.require_scope(Scope::Decide).is_ok() && grant.require_scope(Scope::Explain).is_ok());
+        let detail = grant.require_scope(Scope::Admin).expect_err("it has not this scope");
         assert!(detail.detail().contains("`ci` has not the scope `admin`"), "{}", detail.detail());
         for wrong in ["ci decide", "ci all 00", "ci decide zz", "ci decide 00 more"] {
             std::fs::write(&path, wrong).expect("it can be written");

@@ -8,14 +8,14 @@
 //! |---|---|
 //! | `service` | the core: decisions, payloads, flows, workflows, analyses, tests |
 //! | `rules` | the rules in force: where they come from, their versions, edits |
-//! | `log`, `receipt` | the decision log, and the promise of a line in it |
+//! | `log`, `receipt` | the decision log, and receipts by which a request waits for its line |
 //! | `doors` | one file for each protocol |
-//! | `server` | listeners, TLS, the life of the process |
+//! | `server` | listeners, TLS, start and stop of the service |
 //! | `openapi` | the description of the service |
 //! | `otlp` | metrics and traces for an OpenTelemetry collector |
-//! | `limits`, `auth`, `web` | limits and deadlines, tokens, requests of web pages |
-//! | `metrics`, `traffic`, `events` | counts, the last minute, events |
-//! | `problem`, `trace` | errors, traces |
+//! | `limits`, `auth`, `web` | limits and deadlines, tokens, checks of requests from web pages |
+//! | `metrics`, `traffic`, `events` | metrics, live traffic, events for the operator |
+//! | `problem`, `trace` | errors in responses, trace ids |
 
 #![forbid(unsafe_code)]
 

@@ -78,7 +78,7 @@ pub struct LimitRow {
     pub unit: &'static str,
     /// The option of `rulec serve` that sets the limit; `None` for a fixed limit.
     pub option: Option<&'static str>,
-    /// Whether `rulec_limits_hit_total` counts how often the limit was met.
+    /// Whether the metric `rulec_limits_hit_total` counts how often the limit was reached.
     pub is_counted: bool,
 }
 
@@ -88,7 +88,8 @@ pub(crate) const MAX_EVALUATIONS: usize = 1_000;
 pub(crate) const MAX_STREAMS: u32 = 128;
 /// Maximum number of bytes of the request line and headers of a request.
 pub(crate) const MAX_HEAD_BYTES: usize = 32 << 10;
-/// Number of bytes for which an incomplete request counts, in addition to the bytes of its body.
+/// Number of bytes that an incomplete request counts in the limit `bodies`, in addition to the
+/// bytes of its body.
 pub(crate) const REQUEST_BYTES: usize = 16 << 10;
 
 impl Limits {
@@ -123,7 +124,7 @@ impl Limits {
             streams,
             fixed(LimitName::depth, MAX_DEPTH, "levels"),
         ];
-        // Metrics of their own count the lines over these limits.
+        // The metrics of the decision log count the lines over these limits.
         rows.extend(log.into_iter().flat_map(|(lines, bytes)| {
             [
                 (LimitName::log_lines, lines as u64, "lines", None, false),

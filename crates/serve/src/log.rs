@@ -36,7 +36,7 @@ pub enum LogMode {
     /// before it.
     #[default]
     Drop,
-    /// Keeps these lines in a file next to the log until they are written.
+    /// Stores these lines in a file next to the log until they are written to the log.
     Spill,
     /// Each answer waits until its line is on the disk, so no answered decision is lost, even if
     /// the machine stops. Lines that arrive together are written together.
@@ -59,8 +59,8 @@ pub struct LogOptions {
     pub mode: LogMode,
     /// Maximum number of lines that wait in memory, in the modes `drop` and `spill`.
     pub capacity: usize,
-    /// Maximum number of bytes of the messages that wait in memory. Over it, in the mode `sync`,
-    /// new requests get the status 503, and new lines of a stream wait.
+    /// Maximum number of bytes in memory for waiting lines. Over it, lines are dropped or spilled.
+    /// In the mode `sync`, new requests then get the status 503, and new lines of a stream wait.
     pub capacity_bytes: usize,
     /// Number of bytes after which the file is renamed and a new file is started.
     pub rotate_bytes: u64,
@@ -85,7 +85,7 @@ pub(crate) struct Record {
     /// The trace id that the caller has sent.
     pub trace: Option<TraceId>,
     /// Reserved memory for this decision. It is released on drop, after the line is formatted.
-    pub _room: MemoryReservation,
+    pub _reservation: MemoryReservation,
 }
 
 /// The memory that is reserved for a decision until its line is formatted. Nothing is reserved
@@ -95,7 +95,7 @@ pub(crate) struct MemoryReservation {
     _permit: Option<OwnedSemaphorePermit>,
 }
 
-/// The number of lines, and of their bytes, that wait in memory for the writer.
+/// The number of lines that wait in memory for the writer, and the number of their bytes.
 #[derive(Default)]
 struct Waiting {
     lines: AtomicUsize,
@@ -215,8 +215,9 @@ impl DecisionLog {
         Ok(DecisionLog { mode, capacity, tasks, waiting, free_bytes, end, dropped, spill, metrics, thread })
     }
 
-    /// Returns the number of the last line on the disk, and the hash of the chain up to this line.
-    pub fn end(&self) -> Json {
+    /// Returns the number of the last written line, and the hash of the chain up to this line, as
+    /// JSON.
+    pub fn chain_end(&self) -> Json {
         log_end_json(&self.end.get())
     }
 
@@ -228,8 +229,8 @@ impl DecisionLog {
         if self.mode != LogMode::Sync {
             return Ok(MemoryReservation::default());
         }
-        let room = self.free_bytes.clone().try_acquire_many_owned(self.needed_bytes(message_bytes));
-        room.map(|permit| MemoryReservation { _permit: Some(permit) }).map_err(|_| {
+        let reservation = self.free_bytes.clone().try_acquire_many_owned(self.needed_bytes(message_bytes));
+        reservation.map(|permit| MemoryReservation { _permit: Some(permit) }).map_err(|_| {
             Problem::overloaded("too many decisions wait for the decision log, so nothing is decided")
         })
     }
@@ -281,7 +282,7 @@ impl DecisionLog {
     }
 
     /// Queues the line of a message that was recorded in a history, but not decided. Such a line is
-    /// never dropped, because later decisions of the log read the message.
+    /// never dropped, because the message influences later decisions in the log.
     pub fn record_observed(&self, rules_name: &str, rules: &Rules, message: &Json) -> Receipt {
         // Writing cannot fail: the message was read as JSON.
         let line = observed_log_line(rules, message).unwrap_or_default();
@@ -390,15 +391,15 @@ mod tests {
         DecisionLog::open(options, LogMetrics::default(), Box::new(|_, _| {})).expect("it opens")
     }
 
-    /// A decision whose request is cancelled keeps its room, so that the memory has a bound.
+    /// A decision whose request is cancelled keeps its reservation, so that the memory is bounded.
     #[tokio::test]
     async fn decisions_that_wait_for_the_disk_have_a_bound() {
         let folder = tempfile::tempdir().expect("a folder");
         let log = open(folder.path().join("log"), LogMode::Sync, 2 * (DECISION_BYTES + 100));
-        let rooms = [log.try_reserve(100).expect("room"), log.reserve(100).await];
+        let reservations = [log.try_reserve(100).expect("room"), log.reserve(100).await];
         let problem = log.try_reserve(0).map(drop).expect_err("no room");
         assert_eq!(problem.status(), 503);
-        drop(rooms);
+        drop(reservations);
         let all = log.try_reserve(1 << 30).expect("a large message waits alone");
         assert!(log.try_reserve(0).is_err());
         drop(all);
@@ -406,9 +407,10 @@ mod tests {
         let decision = rules.decide_line(b"{}").expect("an object");
         for _ in 0..100 {
             let (rules, decision, text) = (rules.clone(), decision.clone(), b"{}".to_vec());
-            let (rules_name, room) = ("a".to_owned(), log.reserve(2).await);
+            let (rules_name, reservation) = ("a".to_owned(), log.reserve(2).await);
             let (flow, elapsed, trace) = (None, Duration::ZERO, None);
-            let record = Record { rules_name, rules, decision, text, flow, elapsed, trace, _room: room };
+            let record =
+                Record { rules_name, rules, decision, text, flow, elapsed, trace, _reservation: reservation };
             log.record(record).wait().await.expect("it is written");
         }
         log.close();

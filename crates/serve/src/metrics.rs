@@ -150,8 +150,8 @@ impl Metrics {
         }
     }
 
-    /// Returns the counters of one rule set. `name` is the name of the rule set.
-    pub fn of_set(&self, name: &str) -> SetMetrics {
+    /// Returns the metrics of the rule set named `name`.
+    pub fn for_rule_set(&self, name: &str) -> SetMetrics {
         let labels = SetLabels { rules: name.to_owned() };
         let shadow = |same| self.shadow.get_or_create_owned(&ShadowLabels { rules: name.to_owned(), same });
         SetMetrics {
@@ -172,8 +172,8 @@ impl Metrics {
         }
     }
 
-    /// Removes the gauge of a rule set that has left the service. Its counters stay, because a
-    /// rule set with its name may come back.
+    /// Removes the gauge of the generation of a rule set that was removed. Its counters stay,
+    /// because a rule set with the same name may be added later.
     pub fn forget_set(&self, name: &str) {
         self.generation.remove(&SetLabels { rules: name.to_owned() });
     }
@@ -287,8 +287,8 @@ struct ValueLabels {
     unit: &'static str,
 }
 
-/// The counters of one rule set. It keeps the counter of each route, so that a decision needs no
-/// lookup in the registry.
+/// The metrics of one rule set. Holds the counter of each route, so that a decision needs no lookup
+/// in the registry.
 pub(crate) struct SetMetrics {
     name: String,
     routes: RwLock<HashMap<RouteKey, RouteCounts>>,
@@ -296,7 +296,7 @@ pub(crate) struct SetMetrics {
     decisions: Family<RouteLabels, Counter>,
     undecided: Counter,
     violations: Counter,
-    /// Counts the messages that are nested too deep, of all rule sets.
+    /// Number of messages of all rule sets that are nested too deep.
     too_deep: Counter,
     invalid: Counter,
     latency: Histogram,
@@ -304,6 +304,7 @@ pub(crate) struct SetMetrics {
     refused: Counter,
     #[cfg(feature = "remote")]
     fetches: Family<FetchLabels, Counter>,
+    /// The decisions on which the shadow rules differ, then those on which they agree.
     shadow: [Counter; 2],
 }
 
@@ -320,6 +321,7 @@ impl RouteCounts {
     }
 }
 
+/// The names of an entry and of a route that the entry has chosen.
 #[derive(PartialEq, Eq, Hash)]
 struct RouteKey(String, String);
 
@@ -397,7 +399,7 @@ impl SetMetrics {
         self.traffic.invalid.add(self.traffic.second());
     }
 
-    /// Counts the limit of the nesting, if the error is about it.
+    /// Counts a message that is nested too deep. Ignores all other errors.
     pub fn count_depth(&self, error: &JsonError) {
         if error.kind() == JsonErrorKind::Depth {
             self.too_deep.inc();

@@ -396,7 +396,7 @@ mod tests {
             .iter()
             .flat_map(|door| door.split(".route(\"").skip(1))
             .filter_map(|rest| rest.split('"').next())
-            // Envoy's door takes every method and path, and is not for programs.
+            // Envoy's routes take every method and path, and only Envoy calls them.
             .filter(|path| !path.starts_with("/ext_authz"))
             .map(|path| path.replace("{*", "{"))
             .collect();

@@ -29,9 +29,9 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::MissedTickBehavior;
 
 /// Maximum number of spans that wait for the collector. Further spans are lost.
-const QUEUE: usize = 2048;
+const MAX_QUEUED_SPANS: usize = 2048;
 /// Maximum number of spans that are sent to the collector in one HTTP request.
-const BATCH: usize = 512;
+const MAX_SPANS_PER_REQUEST: usize = 512;
 /// Maximum time that a span waits for further spans before it is sent.
 const SPAN_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum time to send one HTTP request to the collector, including retries.
@@ -78,7 +78,8 @@ pub(crate) struct OpenSpan {
     attributes: Vec<Attribute>,
 }
 
-/// The decision in a response, from which the span of the request gets attributes.
+/// The rule set, the decision and the route of a response, for the attributes of the request's
+/// span.
 #[derive(Clone)]
 pub(crate) struct DecisionInfo(pub Arc<(Arc<RuleSet>, Decision, Option<String>)>);
 
@@ -128,9 +129,9 @@ impl Otlp {
         let hosts = AllowedHosts::of_url(&options.url).map_err(|error| to_error(error.to_message()))?;
         let limits = Limits { attempt: EXPORT_TIME, overall: EXPORT_TIME, ..Limits::default() };
         let client = HttpClient::new(hosts, limits).map_err(|error| to_error(error.to_message()))?;
-        let tried = call(options, "/v1/traces", Vec::new()).map_err(to_error)?;
+        let tried = export_request(options, "/v1/traces", Vec::new()).map_err(to_error)?;
         client.check(&tried).map_err(|error| to_error(error.to_message()))?;
-        let (tasks, received) = mpsc::channel(QUEUE);
+        let (tasks, received) = mpsc::channel(MAX_QUEUED_SPANS);
         let exporter = Exporter {
             client,
             options: options.clone(),
@@ -147,7 +148,7 @@ impl Otlp {
 
     /// Begins the span of a request. `route` is the pattern of its path, such as
     /// `/v1/judge/{kind}`.
-    pub fn begin(&self, request: &Request, route: &str) -> OpenSpan {
+    pub fn begin_span(&self, request: &Request, route: &str) -> OpenSpan {
         let parent = TraceParent::read(request.headers());
         let (trace, parent, is_sampled) = match parent {
             Some(parent) => (parent.trace, Some(parent.id), parent.is_sampled),
@@ -168,7 +169,7 @@ impl Otlp {
     }
 
     /// Ends the span of a request, counts its duration, and queues the span for the collector.
-    pub fn end(&self, open: OpenSpan, route: &str, status: u16, decided: Option<&DecisionInfo>) {
+    pub fn end_span(&self, open: OpenSpan, route: &str, status: u16, decided: Option<&DecisionInfo>) {
         let elapsed = open.began.elapsed();
         let mut durations = self.durations.lock().unwrap_or_else(PoisonError::into_inner);
         durations.add(open.method, route, status, elapsed);
@@ -224,7 +225,7 @@ impl Exporter {
         let mut flush = tokio::time::interval(SPAN_INTERVAL);
         let mut ticks = tokio::time::interval(self.options.interval);
         ticks.reset();
-        // After a send that took long, the missed ticks are not made up for.
+        // Ticks that are missed during a long export are dropped.
         flush.set_missed_tick_behavior(MissedTickBehavior::Delay);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -232,7 +233,7 @@ impl Exporter {
                 task = self.received.recv() => match task {
                     Some(Task::Span(span)) => {
                         spans.push(*span);
-                        if spans.len() < BATCH {
+                        if spans.len() < MAX_SPANS_PER_REQUEST {
                             continue;
                         }
                         self.send_spans(&mut spans).await;
@@ -273,7 +274,7 @@ impl Exporter {
 
     async fn send(&mut self, signal: Signal, body: &Json, count: u64) {
         let path = format!("/v1/{}", signal.name());
-        let sent = match call(&self.options, &path, body.to_string().into_bytes()) {
+        let sent = match export_request(&self.options, &path, body.to_string().into_bytes()) {
             Ok(call) => self.client.send(&call).await.map_err(|error| error.to_string()),
             Err(error) => Err(error.to_string()),
         };
@@ -301,7 +302,7 @@ impl Exporter {
 
 /// Returns the HTTP request that sends `body` to the collector. Because a collector may count a
 /// repeated request twice, the client repeats it only if the collector has refused it.
-fn call(options: &OtlpOptions, path: &str, body: Vec<u8>) -> Result<Call, rulec::Message> {
+fn export_request(options: &OtlpOptions, path: &str, body: Vec<u8>) -> Result<Call, rulec::Message> {
     let url = format!("{}{path}", options.url.trim_end_matches('/'));
     let call = Call::post_bytes(url, "application/json", body);
     match &options.token {

@@ -21,7 +21,8 @@ impl Receipt {
     /// Waits until the line is on the disk.
     ///
     /// # Errors
-    /// If the line could not be written. The caller must then not answer the decision.
+    /// If the line could not be written. The caller must then answer with this error, not with the
+    /// decision.
     pub async fn wait(self) -> Result<(), Problem> {
         match self.was_written().await {
             true => Ok(()),

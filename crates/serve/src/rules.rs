@@ -28,7 +28,7 @@ use crate::metrics::Fetch;
 use crate::metrics::{Metrics, SetMetrics};
 use crate::problem::Problem;
 use arc_swap::{ArcSwap, ArcSwapOption};
-use history::History;
+use history::VersionHistory;
 use loading::{Feed, SourceFiles};
 use rulec::history::{MemoryStore, Store};
 use rulec::{Decision, Edit, LiveRules, Message, UnknownEntry};
@@ -49,7 +49,7 @@ pub struct RuleSet {
     store: Histories,
     /// The earlier versions. A change of the active version holds this lock, so that changes happen
     /// one after another.
-    history: Mutex<History>,
+    history: Mutex<VersionHistory>,
     status: Mutex<SourceStatus>,
     metrics: SetMetrics,
     events: Events,
@@ -61,10 +61,10 @@ pub struct RuleSet {
 
 /// The recorded messages of a rule set.
 pub(crate) enum Histories {
-    /// They are lost when the service ends.
+    /// Messages in memory, which are lost when the service ends.
     Memory(MemoryStore),
-    /// They outlive the service. Calls may wait for a disk or a server.
-    Kept(Arc<dyn Store>),
+    /// Messages in a store that outlives the service. Its methods may wait for a disk or a server.
+    Persistent(Arc<dyn Store>),
 }
 
 /// Opens the store of recorded messages for the rule set with this name. Returns the reason if the
@@ -75,14 +75,15 @@ pub type OpenHistory = Arc<dyn Fn(&str) -> Result<Arc<dyn Store>, Message> + Sen
 pub(crate) type Texts = Vec<(String, String)>;
 
 /// The status of the source of a rule set: how many versions were loaded and refused since the
-/// start.
+/// service started.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct SourceStatus {
     /// Number of versions of the source that came into force. Edits do not count.
     pub loaded: u64,
     /// Number of versions of the source that could not be loaded.
     pub refused: u64,
-    /// Why the current content of the source could not be loaded; `None` if it was loaded.
+    /// Why the current content of the source could not be fetched or loaded; `None` if it is in
+    /// force.
     pub error: Option<String>,
 }
 
@@ -94,7 +95,8 @@ pub(crate) struct Shadow {
     different: AtomicU64,
 }
 
-/// How often shadow rules and the rules in force made the same decision, and how often not.
+/// Numbers of messages for which shadow rules and the rules in force made the same decision, and
+/// different decisions.
 #[derive(Clone, Debug, Serialize)]
 pub struct ShadowCounts {
     /// Generation (version number) of the shadow rules.
@@ -115,7 +117,7 @@ impl RuleSet {
         (metrics, events): (&Metrics, &Events),
     ) -> RuleSet {
         let version = Version::new(rules, "source");
-        let metrics = metrics.of_set(&name);
+        let metrics = metrics.for_rule_set(&name);
         metrics.set_generation(version.live().generation());
         RuleSet {
             name,
@@ -147,7 +149,7 @@ impl RuleSet {
     /// # Errors
     /// As [`Version::rules`].
     pub(crate) fn settled(&self) -> Result<(Arc<Version>, Texts), Problem> {
-        let _no_change = self.lock_history();
+        let _no_change = self.lock_version_history();
         let version = self.active.load_full();
         version.rules()?;
         let texts = version.live().texts();
@@ -158,13 +160,13 @@ impl RuleSet {
     pub(crate) fn store(&self) -> &dyn Store {
         match &self.store {
             Histories::Memory(store) => store,
-            Histories::Kept(store) => &**store,
+            Histories::Persistent(store) => &**store,
         }
     }
 
-    /// True if the store may wait for a disk or a server.
+    /// True if reading or recording messages may wait for a disk or a server.
     pub(crate) fn store_waits(&self) -> bool {
-        matches!(self.store, Histories::Kept(_))
+        matches!(self.store, Histories::Persistent(_))
     }
 
     #[cfg(feature = "studio")]
@@ -188,7 +190,7 @@ impl RuleSet {
         }
     }
 
-    /// Returns how many versions of the source were loaded and refused since the start.
+    /// Returns how many versions of the source were loaded and refused since the service started.
     pub fn status(&self) -> SourceStatus {
         self.lock_status().clone()
     }
@@ -197,13 +199,13 @@ impl RuleSet {
         self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock_history(&self) -> MutexGuard<'_, History> {
+    fn lock_version_history(&self) -> MutexGuard<'_, VersionHistory> {
         self.history.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts a new version of the source into force.
     pub(crate) fn load(&self, rules: LiveRules) {
-        self.activate(&mut self.lock_history(), Version::new(rules, "source"));
+        self.activate(&mut self.lock_version_history(), Version::new(rules, "source"));
         let mut status = self.lock_status();
         status.loaded += 1;
         status.error = None;
@@ -244,7 +246,7 @@ impl RuleSet {
         }
     }
 
-    fn activate(&self, history: &mut History, version: Version) -> u64 {
+    fn activate(&self, history: &mut VersionHistory, version: Version) -> u64 {
         let (generation, origin) = (version.live().generation(), version.origin());
         history.keep(&self.active.load_full());
         self.active.store(Arc::new(version));
@@ -262,7 +264,7 @@ impl RuleSet {
     /// # Errors
     /// If the rules in force have another generation than `expected`, or an edit does not apply.
     pub fn edit(&self, edits: &[Edit], expected: Option<u64>) -> Result<u64, Problem> {
-        let mut history = self.lock_history();
+        let mut history = self.lock_version_history();
         self.check_generation(expected)?;
         let active = self.active.load_full();
         let live = active.live();
@@ -280,16 +282,17 @@ impl RuleSet {
     /// new version.
     ///
     /// # Errors
-    /// If `generation` is not kept, or the rules in force have another generation than `expected`.
+    /// If `generation` is not one of [`RuleSet::kept_generations`], or the rules in force have
+    /// another generation than `expected`.
     pub fn roll_back(&self, generation: u64, expected: Option<u64>) -> Result<u64, Problem> {
-        let mut history = self.lock_history();
+        let mut history = self.lock_version_history();
         self.check_generation(expected)?;
         let rules = history.restore(generation, &self.files)?;
         Ok(self.activate(&mut history, Version::new(rules, "rollback")))
     }
 
-    /// Sets the shadow rules: `text`, or the rules in force if `text` is `None`; then applies
-    /// `edits` to them. Returns the generation of the shadow rules.
+    /// Sets the shadow rules: compiles `text`, or a copy of the rules in force if `text` is `None`,
+    /// and applies `edits`. Returns the generation of the shadow rules.
     ///
     /// # Errors
     /// If the shadow rules do not compile, an edit does not apply, or only signed rules are
@@ -315,7 +318,7 @@ impl RuleSet {
     /// # Errors
     /// If there are no shadow rules, or the rules in force have another generation than `expected`.
     pub fn promote(&self, expected: Option<u64>) -> Result<u64, Problem> {
-        let mut history = self.lock_history();
+        let mut history = self.lock_version_history();
         self.check_generation(expected)?;
         let shadow = self.shadow.swap(None).ok_or_else(no_shadow)?;
         let rules = shadow.version.live().clone();
@@ -343,21 +346,21 @@ impl RuleSet {
 
     /// Returns the generations that [`RuleSet::roll_back`] can put into force again, oldest first.
     pub fn kept_generations(&self) -> Vec<u64> {
-        self.lock_history().generations()
+        self.lock_version_history().generations()
     }
 
     fn check_generation(&self, expected: Option<u64>) -> Result<(), Problem> {
         check_generation(self.generation(), expected)
     }
 
-    /// Decides the message `text` with the shadow rules too, if there are any. Counts whether their
-    /// decision equals `decision`.
+    /// Decides the message `text` (JSON text) with the shadow rules too, if there are any. Counts
+    /// whether their decision equals `decision`.
     pub(crate) fn compare_with_shadow(&self, entry: &str, text: &[u8], decision: &Decision) {
         let shadow = self.shadow.load();
         let Some(shadow) = shadow.as_ref() else { return };
         let other: Result<_, UnknownEntry> = shadow.version.live().decide_line_in(entry, text);
         let is_same = match other {
-            Ok(Ok(other)) => written(&other) == written(decision),
+            Ok(Ok(other)) => decision_json(&other) == decision_json(decision),
             _ => false,
         };
         self.metrics.count_shadow(is_same);
@@ -366,7 +369,7 @@ impl RuleSet {
     }
 }
 
-fn written(decision: &Decision) -> Vec<u8> {
+fn decision_json(decision: &Decision) -> Vec<u8> {
     let mut bytes = Vec::new();
     decision.write_json(&mut bytes);
     bytes
@@ -390,7 +393,8 @@ fn no_shadow() -> Problem {
     Problem::conflict("there are no shadow rules; set them with `PUT …/shadow` first")
 }
 
-/// An edit in a request. Exactly one of `insert`, `replace` and `remove` must be given.
+/// The JSON fields of an edit in a request. Exactly one of `insert`, `replace` and `remove` must be
+/// present.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EditFields {

@@ -8,7 +8,7 @@ mod tls;
 use crate::auth::Tokens;
 use crate::doors::app::App;
 #[cfg(feature = "studio")]
-use crate::doors::logins::Door;
+use crate::doors::logins::StudioDoor;
 use crate::doors::{mcp, router};
 use crate::events::{EventSink, Events};
 use crate::limits::{LimitName, Limits};
@@ -39,7 +39,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 /// Pause after an error while accepting a connection, for example because all file descriptors are
 /// in use.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);
-/// How often the token file and the files of the certificate are checked for changes.
+/// Time between two checks whether the token file or the files of the certificate have changed.
 const FILE_CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
 /// An address at which the service listens.
@@ -232,7 +232,7 @@ impl Server {
             tokio::select! {
                 () = connections.accept(&self.listener, self.tls.as_ref()) => {}
                 _ = files.tick() => self.check_files(),
-                () = self.app.reload_asked() => self.reload(),
+                () = self.app.wait_for_reload_request() => self.reload(),
                 signal = signals.recv() => match signal {
                     Some(Stop::Reload) => {
                         // A signal gets no answer, so no answer has to wait for this line of the
@@ -316,7 +316,7 @@ async fn open_app(options: Options) -> Result<Arc<App>, StartError> {
     #[cfg(feature = "studio")]
     let door = match (options.studio, &tokens) {
         (false, _) => None,
-        (true, Some(_)) => Some(Door::open(&service, options.tls.is_some())?),
+        (true, Some(_)) => Some(StudioDoor::open(&service, options.tls.is_some())?),
         (true, None) => {
             return Err(StartError::Options(message!(
                 "the studio needs a token with the scope `admin`: give `--tokens FILE`"

@@ -1,5 +1,5 @@
 //! The core of the service, which does not depend on a protocol. Each protocol adapter reads a
-//! request, calls this core, and writes the answer in the form of its protocol.
+//! request, calls this core, and writes the answer in the format of its protocol.
 
 mod batch;
 mod decide;
@@ -53,8 +53,8 @@ impl Service {
         }
     }
 
-    /// Returns all rule sets: first the sets of named files and addresses, then the sets of
-    /// folders.
+    /// Returns all rule sets: first the sets of [`Options::rules`](crate::Options::rules), then the
+    /// sets of folders.
     pub fn sets(&self) -> Arc<Vec<Arc<RuleSet>>> {
         self.sets.load_full()
     }
@@ -143,7 +143,7 @@ pub(crate) struct WrongObject {
     pub text: String,
 }
 
-/// Parses a JSON object whose fields `R` names.
+/// Parses a JSON object to the struct `R`.
 pub(crate) fn read_fields<'b, R: Deserialize<'b>>(text: &'b [u8]) -> Result<R, WrongObject> {
     match serde_json::from_slice(text) {
         // Serde would also accept an array with the values of the fields.
@@ -158,7 +158,8 @@ pub(crate) fn read_fields<'b, R: Deserialize<'b>>(text: &'b [u8]) -> Result<R, W
     }
 }
 
-/// Replaces the names of Rust types in an error of the JSON parser, such as `struct Call`.
+/// Replaces the name of a Rust type in an error of the JSON parser, such as `struct ToolCall`, by
+/// `an object`.
 fn without_type_names(text: &str) -> String {
     let Some((before, after)) =
         ["struct ", "enum ", "tuple struct "].iter().find_map(|kind| text.split_once(kind))

@@ -14,20 +14,20 @@ use time::OffsetDateTime;
 
 /// Number of seconds for which a [`Window`] counts events.
 pub(crate) const SECONDS: usize = 60;
-/// Maximum number of recent messages that are kept to be explained later.
+/// Maximum number of samples: recent messages that are stored to be explained later.
 const MAX_SAMPLES: usize = 32;
-/// Maximum number of bytes of a message that is kept to be explained.
+/// Maximum number of bytes of a message that becomes a sample.
 const MAX_SAMPLE_BYTES: usize = 8 << 10;
-/// Maximum number of earlier messages that are kept with a message, for rules with a history.
+/// Maximum number of earlier messages that are stored with a sample, for rules with a history.
 pub(crate) const MAX_SAMPLE_PAST: usize = 1_000;
 /// Maximum number of bytes of these earlier messages together, as JSON.
 const MAX_SAMPLE_PAST_BYTES: usize = 64 << 10;
-/// Minimum time between two kept messages.
+/// Minimum time between two samples.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(200);
-/// Maximum time that one request spends on explaining kept messages. The next request continues.
+/// Maximum time in which one request explains samples. The next request explains further samples.
 const EXPLAIN_TIME: Duration = Duration::from_millis(200);
 /// Maximum number of near misses that are shown for one message.
-const MAX_NEAR: usize = 3;
+const MAX_NEAR_MISSES: usize = 3;
 /// Maximum number of routes that are listed separately. The numbers of all other routes are added
 /// up.
 const MAX_LISTED: usize = 50;
@@ -122,24 +122,26 @@ pub(crate) fn busiest(routes: Vec<RouteTraffic>, other: &str) -> Vec<RouteTraffi
     routes
 }
 
-/// A decided message that is kept, so that it can be explained when a user opens the traffic page.
+/// A decided message that is stored, so that it can be explained when a user opens the traffic
+/// page.
 pub(crate) struct Sample {
     time: OffsetDateTime,
     pub entry: String,
     chosen: Option<String>,
     pub generation: u64,
-    /// The kept message as JSON text.
+    /// The message as JSON text.
     pub text: Vec<u8>,
     /// The earlier messages that the decision has read. Empty for rules without a history.
     pub past: Past,
-    /// The data from the explanation of the message, once for each language.
+    /// The near misses and unknown conditions of the message, in English and in Chinese. Computed
+    /// on first use.
     explained: [OnceLock<Option<Explained>>; 2],
 }
 
 /// The part of a message's explanation that the traffic page shows.
 struct Explained {
     near: Vec<NearMiss>,
-    unknown: Vec<Unknown>,
+    unknown: Vec<UnknownCondition>,
 }
 
 /// A route that was nearly chosen for a message.
@@ -154,14 +156,14 @@ pub(crate) struct NearMiss {
     because: Vec<String>,
 }
 
-/// A condition that was unknown for some of the kept messages, because a value was missing.
+/// A condition that was unknown for some of the samples, because a value was missing.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Unknown {
+pub(crate) struct UnknownCondition {
     route: String,
     condition: String,
-    /// Why the condition was unknown for the latest of these messages.
+    /// Why the condition was unknown for the latest of these samples.
     because: Vec<String>,
-    /// Number of kept messages for which the condition was unknown.
+    /// Number of samples for which the condition was unknown.
     count: usize,
 }
 
@@ -171,8 +173,8 @@ pub(crate) struct Traffic {
     pub undecided: Window,
     pub violations: Window,
     pub invalid: Window,
-    /// The time of the latest claim to keep a message, in milliseconds since the start, plus one. 0
-    /// before the first claim.
+    /// The time of the latest successful [`Traffic::claim_sample`], in milliseconds since the
+    /// start, plus one. 0 before the first claim.
     last_sample: AtomicU64,
     samples: Mutex<VecDeque<Arc<Sample>>>,
 }
@@ -194,9 +196,9 @@ impl Traffic {
         self.start.elapsed().as_secs() + 1
     }
 
-    /// Claims the right to keep the next message, before the message is decided. Returns true if
-    /// the latest claim is old enough and the message, of `length` bytes, is small enough. Of
-    /// several threads, one gets the claim.
+    /// Claims that the next message, of `length` bytes, becomes a sample, before it is decided.
+    /// Returns true if the latest claim is old enough and the message is small enough. Of several
+    /// concurrent callers, only one gets true.
     pub fn claim_sample(&self, length: usize) -> bool {
         let now = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX - 1) + 1;
         let last = self.last_sample.load(Ordering::Relaxed);
@@ -205,9 +207,9 @@ impl Traffic {
             && self.last_sample.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
-    /// Keeps a decided message for which [`Traffic::claim_sample`] returned true. `route` is the
+    /// Stores a decided message for which [`Traffic::claim_sample`] returned true. `route` is the
     /// name of the chosen statement. `past` has the earlier messages that the decision has read. If
-    /// they are too many or too large, the message is not kept.
+    /// they are too many or too large, stores nothing.
     pub fn sample(&self, decision: &Decision, route: Option<&str>, text: &[u8], past: &Past) {
         let elements = past.elements();
         let sizes = elements.iter().map(|element| element.to_string().len());
@@ -234,17 +236,17 @@ impl Traffic {
         self.samples.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Explains the kept messages, the latest first, with `explain`. Returns the near misses, and
-    /// the conditions that were unknown. `explain` returns `None` for a message that other rules
-    /// have decided.
+    /// Explains the samples, the latest first, with `explain`. Returns the near misses, and the
+    /// conditions that were unknown. `explain` returns `None` for a sample that it cannot explain,
+    /// for example because the rules have changed.
     pub fn near_misses(
         &self,
         language: Language,
         explain: impl Fn(&Sample) -> Option<Explanation>,
-    ) -> (Vec<NearMiss>, Vec<Unknown>) {
+    ) -> (Vec<NearMiss>, Vec<UnknownCondition>) {
         let samples: Vec<Arc<Sample>> = self.lock_samples().iter().rev().cloned().collect();
         let end = Instant::now() + EXPLAIN_TIME;
-        let (mut near, mut unknown) = (Vec::new(), BTreeMap::<(String, String), Unknown>::new());
+        let (mut near, mut unknown) = (Vec::new(), BTreeMap::<(String, String), UnknownCondition>::new());
         for sample in &samples {
             let explained = &sample.explained[usize::from(language != Language::English)];
             if explained.get().is_none() && Instant::now() > end {
@@ -258,10 +260,11 @@ impl Traffic {
             near.extend(explained.near.iter().cloned());
             for found in &explained.unknown {
                 let key = (found.route.clone(), found.condition.clone());
-                unknown.entry(key).or_insert_with(|| Unknown { count: 0, ..found.clone() }).count += 1;
+                unknown.entry(key).or_insert_with(|| UnknownCondition { count: 0, ..found.clone() }).count +=
+                    1;
             }
         }
-        let mut unknown: Vec<Unknown> = unknown.into_values().collect();
+        let mut unknown: Vec<UnknownCondition> = unknown.into_values().collect();
         unknown.sort_by_key(|unknown| std::cmp::Reverse(unknown.count));
         (near, unknown)
     }
@@ -273,21 +276,21 @@ impl Sample {
         let texts = |texts: Vec<rulec::Message>| -> Vec<String> {
             texts.iter().map(|text| text.localized(language).into_owned()).collect()
         };
-        let near = misses.iter().take(MAX_NEAR).map(|miss| NearMiss {
+        let near = misses.iter().take(MAX_NEAR_MISSES).map(|miss| NearMiss {
             time: format_datetime(self.time),
             entry: self.entry.clone(),
             chosen: self.chosen.clone(),
             route: miss.route.route.clone(),
             because: texts(miss.describe(language)),
         });
-        let mut unknown: Vec<Unknown> = Vec::new();
+        let mut unknown: Vec<UnknownCondition> = Vec::new();
         for miss in &misses {
             let is_unknown = |node: &&&TraceNode| node.result == Mark::Unknown;
             for node in miss.failed.iter().filter(is_unknown) {
                 let route = miss.route.route.clone();
                 if !unknown.iter().any(|known| known.route == route && known.condition == node.text) {
                     let because = texts(node.because.clone());
-                    unknown.push(Unknown { route, condition: node.text.clone(), because, count: 1 });
+                    unknown.push(UnknownCondition { route, condition: node.text.clone(), because, count: 1 });
                 }
             }
         }

@@ -68,8 +68,7 @@ impl Database {
 ///
 /// `config.query` is one SQL statement. `config.params` gives the values of its parameters: a list
 /// for `?`, or an object for `:name`. The output has the rows as `data`, each an object, and their
-/// number as `row_count`. For a statement that changes rows, `changes` is the number of changed
-/// rows.
+/// number as `row_count`. `changes` is the number of rows that the statement has changed.
 pub fn database_node(
     databases: BTreeMap<String, Database>,
 ) -> impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Clone + Send + Sync + 'static {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use tempfile::TempDir;
 
-/// Creates a folder with the file `sales.db`.
+/// Creates a temporary folder with the SQLite file `sales.db`, which has one table with two rows.
 fn sales() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let connection = rusqlite::Connection::open(folder.path().join("sales.db")).unwrap();

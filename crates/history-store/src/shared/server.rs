@@ -15,7 +15,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(20);
 /// Maximum number of connections that stay open without a request.
 const MAX_IDLE: usize = 64;
 
-/// A server, with the connections that wait for their next request.
+/// A Redis server, and the open connections that wait for their next request.
 pub(super) struct Server {
     client: Client,
     idle: Mutex<Vec<Connection>>,
@@ -49,9 +49,9 @@ impl Server {
         &self.place
     }
 
-    /// Sends a request that changes nothing. If an idle connection has failed in the meantime,
-    /// sends the request again over a new one. While the server is starting, waits and sends the
-    /// request again.
+    /// Sends a request that may reach the server twice without harm, such as a read. If an idle
+    /// connection has failed in the meantime, sends the request again over a new one. While the
+    /// server is starting, waits and sends the request again.
     pub fn read<T>(&self, request: impl Fn(&mut Connection) -> RedisResult<T>) -> Result<T, StoreError> {
         let end = Instant::now() + RESEND_TIME;
         let mut pause = FIRST_PAUSE;

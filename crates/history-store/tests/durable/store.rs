@@ -1,4 +1,4 @@
-//! Tests of what the durable store keeps, and of what it refuses.
+//! Tests of the durable store: which messages it saves and removes, and which folders it refuses.
 
 use rulec::history::{HistoryGap, MemoryStore, Store, StoreError};
 use rulec::{Rules, Session};
@@ -206,7 +206,7 @@ fn compacting_while_messages_are_recorded_removes_no_other_message() {
     assert_eq!(kept, [newest.clone(), newest].concat());
 }
 
-/// Cause: a message may be nested 128 deep, and the store read messages of 127 levels only.
+/// Regression test: a message may be nested 128 levels deep, and the store read only 127 levels.
 #[test]
 fn the_deepest_message_is_read_again() {
     let folder = tempfile::tempdir().expect("a folder");

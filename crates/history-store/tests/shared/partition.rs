@@ -1,4 +1,5 @@
-//! Two nodes spend one budget, while connections break and the server is killed.
+//! Tests that two nodes never spend more than their common budget, while connections break and the
+//! server is killed.
 
 use super::server::Server;
 use rulec::Rules;
@@ -22,7 +23,7 @@ fn rules() -> Rules {
     Rules::from_text(RULES).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A node: a store of its own at the server.
+/// Opens the store of a node: one of several stores with the same history at the server.
 fn node(port: u16) -> SharedStore {
     let address = SharedAddress::parse(&format!("redis://127.0.0.1:{port}/0#shop")).expect("an address");
     SharedStore::open(&address).unwrap_or_else(|error| panic!("{error}"))
@@ -50,7 +51,7 @@ fn recorded_payments(store: &SharedStore, user: &str) -> usize {
     count
 }
 
-/// What a proxy does with a request that records a message.
+/// The fault that a proxy causes at a request that records a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fault {
     /// The request is lost, and the connection breaks.
@@ -98,7 +99,7 @@ impl Proxy {
         *self.faults.planned.lock().expect("a lock") = faults.iter().rev().copied().collect();
     }
 
-    /// Cuts the proxy off, or ends that.
+    /// If `is_cut` is true, makes the proxy close all new connections at once. Otherwise ends that.
     fn cut(&self, is_cut: bool) {
         self.faults.is_cut.store(u32::from(is_cut), Ordering::SeqCst);
     }

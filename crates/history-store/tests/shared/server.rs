@@ -16,7 +16,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server with more options of `redis-server`.
+    /// Starts a server with `options` as additional options of `redis-server`.
     pub fn with(options: &[&str]) -> Server {
         let folder = tempfile::tempdir().expect("a folder");
         let free = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -27,7 +27,7 @@ impl Server {
         Server { process, folder, port, options }
     }
 
-    /// Kills the server without a chance to write anything.
+    /// Kills the server, so that it cannot write its data before it ends.
     pub fn kill(&mut self) {
         self.process.kill().expect("it runs");
         self.process.wait().expect("it ends");

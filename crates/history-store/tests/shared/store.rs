@@ -1,4 +1,4 @@
-//! Tests of what the shared store keeps, and of what it refuses.
+//! Tests of the shared store: which messages it saves and removes, and which servers it refuses.
 
 use super::server::Server;
 use rulec::Rules;
@@ -72,7 +72,7 @@ fn messages_are_shown_in_order_and_compacted_while_others_use_them() {
         rules.observe(&*store, &message("ann", 1, at * 60)).expect("it is recorded");
     }
     rules.observe(&*store, &message("bob", 1, 0)).expect("it is recorded");
-    // The other store keeps the messages in memory, and must see that they are gone.
+    // The other store caches the messages, and must notice that they were removed at the server.
     assert_eq!(
         rules.past(&*other, &message("ann", 1, 300)).expect("a past").gap(),
         Some(HistoryGap::Dropped)

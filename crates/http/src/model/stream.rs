@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 const DATA_PREFIX: &str = "data:";
 const DONE_MARKER: &str = "[DONE]";
 
-/// The state of reading a streamed model response: everything that has arrived so far.
+/// A streamed model response while it is read: everything that has arrived so far.
 pub(super) struct StreamedResponse {
     /// Bytes after the last line break: the start of a line that has not arrived completely.
     incomplete_line: Vec<u8>,
@@ -278,8 +278,8 @@ mod tests {
         }
     }
 
-    /// Former bug: each piece was searched and decoded again with all earlier ones. A response of
-    /// the maximum size then took minutes, in which no time limit could end the call.
+    /// Regression test: each piece was searched and decoded again with all earlier ones. A response
+    /// of the maximum size then took minutes, in which no time limit could end the call.
     #[test]
     fn tiny_pieces_of_a_long_response_are_read_in_linear_time() {
         let started = std::time::Instant::now();

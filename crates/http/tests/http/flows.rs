@@ -62,7 +62,8 @@ fn text_reply(text: &str) -> Reply {
     Reply::json(200, json!({"choices": [{"message": {"content": text}}]}))
 }
 
-/// The settings of a test, apart from the patterns of the rules.
+/// The settings of a [`FlowRunner`] with [`DESK_RULES`]: its classifier, and the replies of the
+/// model and of the endpoint.
 #[derive(Clone)]
 struct RunnerSetup {
     classifier: Option<Options>,

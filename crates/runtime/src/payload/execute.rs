@@ -176,7 +176,7 @@ enum EarlyEnd {
 }
 
 /// A plan (a workflow that a language model wrote) and the state of its latest run. If a call of
-/// [`PlanRun::run`] is cancelled, the state is kept, so that the run can be resumed.
+/// [`PlanRun::run`] is cancelled, the state remains, so that the run can be resumed.
 pub(super) struct PlanRun {
     pub id: String,
     state: Mutex<RunState>,

@@ -249,8 +249,8 @@ impl Plan {
     }
 
     /// Returns the plan after the `suggested_changes` of `payload`: removes nodes, adds or replaces
-    /// nodes, and adds edges or replaces edges with the same ends. A node without an id gets its
-    /// name as id.
+    /// nodes, and adds edges or replaces edges with the same source and target. A node without an
+    /// id gets its name as id.
     pub fn with_changes(&self, payload: &Json) -> Result<Plan, PlanError> {
         let changes = &payload["suggested_changes"];
         let list_of = |key: &str| changes[key].as_array().cloned().unwrap_or_default();

@@ -66,9 +66,9 @@ impl RouterBuilder {
     ///
     /// If a handler fails, the next messages of the scope have three more fields. They are
     /// `ctx.last_error` (a record of `type`, `handler`, `route` and `count`), `ctx.last_error_type`
-    /// and `ctx.error_counts` (a count for each type). A field that the caller sets is kept. A
-    /// reply of a handler resets the counts. [`TypedError`](super::TypedError) sets the type of an
-    /// error.
+    /// and `ctx.error_counts` (a count for each type). A field that the message already has is not
+    /// replaced. A reply of a handler resets the counts. [`TypedError`](super::TypedError) sets the
+    /// type of an error.
     pub fn error_scope(mut self, scope: impl Fn(&Json) -> String + Send + Sync + 'static) -> Self {
         self.error_scope = Some(Box::new(scope));
         self

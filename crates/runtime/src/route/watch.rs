@@ -479,7 +479,7 @@ mod tests {
         }
     }
 
-    /// Former bug: the main file was read a second time to be compiled. Its bytes could have
+    /// Regression test: the main file was read a second time to be compiled. Its bytes could have
     /// changed since the first read.
     #[test]
     fn the_main_file_is_read_once() {

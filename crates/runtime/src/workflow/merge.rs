@@ -59,8 +59,8 @@ pub struct LatestValues;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AppendValues;
 
-/// A merge strategy: the input of each node is stored under the node's id. Of several inputs of one
-/// node, the last one is kept.
+/// A merge strategy: the merged input has one field for each node that delivered an input, with the
+/// node's id as the key. If a node delivered several inputs, the field contains the last one.
 ///
 /// In a loop, the unchanged inputs of the previous round are left out of the new ones. So the data
 /// does not grow by itself if a processor returns all its input. A changed input counts as new.
@@ -87,14 +87,14 @@ impl MergeStrategy for FirstValues {
 
 impl MergeStrategy for LatestValues {
     fn merge(&self, _: &NodeId, inputs: Vec<Arrival>) -> Value {
-        fields_of(inputs).collect()
+        fields_in_order(inputs).collect()
     }
 }
 
 impl MergeStrategy for AppendValues {
     fn merge(&self, _: &NodeId, inputs: Vec<Arrival>) -> Value {
         let mut lists: Map<String, Value> = Map::new();
-        for (key, item) in fields_of(inputs) {
+        for (key, item) in fields_in_order(inputs) {
             if let Value::Array(list) = lists.entry(key).or_insert_with(|| Value::Array(Vec::new())) {
                 match item {
                     Value::Array(items) => list.extend(items),
@@ -159,7 +159,7 @@ fn remove_earlier_inputs(value: &mut Value, previous: &Map<String, Value>) {
 
 /// Returns the fields of all inputs, in the order in which the inputs arrived. An input that is not
 /// an object has no fields.
-fn fields_of(inputs: Vec<Arrival>) -> impl Iterator<Item = (String, Value)> {
+fn fields_in_order(inputs: Vec<Arrival>) -> impl Iterator<Item = (String, Value)> {
     inputs.into_iter().flat_map(|Arrival { value, .. }| match value {
         Value::Object(fields) => fields,
         _ => Map::new(),
@@ -205,8 +205,8 @@ mod tests {
         );
     }
 
-    /// Former bug: a node in a loop merged its inputs, and the result contained the branches
-    /// of all earlier rounds.
+    /// Guards against a fixed bug: a node in a loop merged its inputs, and the result contained the
+    /// branches of all earlier rounds.
     #[test]
     fn branches_of_an_earlier_merge_are_left_out() {
         let earlier = FirstValues.merge(&"j".into(), arrivals(vec![json!({"x": 1}), json!({"y": 2})]));

@@ -1,5 +1,5 @@
-//! The compiled form of a workflow, which the engine runs: numbered nodes with their processors,
-//! routers and edges.
+//! The compiled workflow that the engine runs: numbered nodes with their processors, routers and
+//! edges.
 
 use super::merge::MergeStrategy;
 use super::node::NodeId;
@@ -28,6 +28,7 @@ pub(super) struct ExecutionPlan {
     pub(super) runs_when_ready: bool,
 }
 
+/// One node of a compiled workflow.
 pub(super) struct PlanStep {
     pub(super) id: NodeId,
     pub(super) kind: String,
@@ -38,8 +39,8 @@ pub(super) struct PlanStep {
     /// The strategy that merges the inputs if several edges lead to the node.
     pub(super) merge: Arc<dyn MergeStrategy>,
     pub(super) time_limit: Option<Duration>,
-    /// Source nodes of the incoming edges; a node with two edges to this node is listed twice. The
-    /// node runs when an input has arrived along each of these edges.
+    /// Source nodes of the incoming edges, without loop-backs; a node with two edges to this node
+    /// is listed twice. The node runs when it has received as many inputs as it has such edges.
     pub(super) incoming: Vec<NodeId>,
     /// Whether the run keeps the merged input of the node for the next round: the merge strategy
     /// needs it, and a path leads from the node back to it.

@@ -1,11 +1,11 @@
 //! One run of a workflow: delivers outputs, merges the inputs of joins (nodes with several incoming
 //! edges), and follows loop-backs (edges to an earlier node).
 //!
-//! The run is sequential and depth first, with an explicit stack. If a delivery makes its target
-//! ready, the target runs before the next delivery, and so do all nodes that become ready as a
-//! result. Only the children of a parallel node run concurrently. In a workflow that was built with
-//! `run_when_ready`, all ready nodes run concurrently. Each processor runs as its own task, which
-//! is aborted if the run is dropped.
+//! By default, the run is sequential and depth first, with an explicit stack. If a delivery makes
+//! its target ready, the target runs before the next delivery, and so do all nodes that become
+//! ready as a result. Only the children of a parallel node run concurrently. In a workflow that was
+//! built with `run_when_ready`, all ready nodes run concurrently instead. Each processor runs as
+//! its own task, which is aborted if the run is dropped.
 
 use super::build::Workflow;
 use super::merge::Arrival;
@@ -77,6 +77,7 @@ pub(super) struct RunState {
     /// The outputs that are not delivered to all their receivers yet. The last one in the list is
     /// delivered next.
     stack: Vec<PendingOutput>,
+    /// The inputs that have arrived at nodes which still wait for other inputs.
     waiting: BTreeMap<NodeId, Vec<Arrival>>,
     /// The input that was merged last for a node, if its merge strategy needs it in the next round.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -84,8 +85,8 @@ pub(super) struct RunState {
     rounds: RoundCounter,
     /// Nodes that failed and should run again. They run when no other node is left to run.
     again: VecDeque<ReadyNode>,
-    /// The nodes that failed, with their inputs. Each number is the index of the node's failure in
-    /// the report.
+    /// The nodes that failed after they had started, with their inputs. Each number is the index of
+    /// the node's failure in the report.
     failed: Vec<(usize, ReadyNode)>,
     pub(super) report: Report,
 }
@@ -124,8 +125,8 @@ struct ReadyNode {
     input: Value,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
 /// An output of a node, and the nodes to which it is not delivered yet.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct PendingOutput {
     from: NodeId,
     targets: VecDeque<NodeId>,
@@ -158,7 +159,8 @@ impl Run {
     }
 
     /// Runs the next node, or the children of a parallel node. Then delivers outputs until another
-    /// node is ready. Returns false if no node was left to run.
+    /// node is ready. Returns false if no node was left to run, or if an earlier step reached the
+    /// step limit.
     ///
     /// If the future is dropped before it completes, the run must not be used any more: resume from
     /// a saved run.
@@ -218,8 +220,8 @@ impl Run {
         self.state.pending.as_ref().map(|ready| &ready.node)
     }
 
-    /// Schedules the failed nodes to run again on the same inputs, and removes their failures from
-    /// the report. Returns the number of scheduled nodes.
+    /// Schedules the nodes that failed after they had started: they will run again on the same
+    /// inputs. Removes their failures from the report. Returns the number of scheduled nodes.
     pub fn retry_failed(&mut self) -> usize {
         let RunState { pending, again, failed, report, .. } = &mut self.state;
         let count = failed.len();

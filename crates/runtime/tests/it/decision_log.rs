@@ -217,7 +217,7 @@ async fn a_writer_that_fails_costs_no_decision_and_every_line_is_accounted_for()
         (&[Panic], 0, 5, Some("panicked: the writer broke"), &[]),
         (&[Interrupt, Interrupt, Take], 5, 0, None, &[0, 1, 2, 3, 4]),
         (&[TakePart(1)], 5, 0, None, &[0, 1, 2, 3, 4]),
-        // A full disk on which space is freed later.
+        // The disk is full, and later has space again.
         (&[Take, Fail, Fail, Take], 3, 2, Some("no storage space"), &[0, 3, 4]),
         // The partly written line is completed before the next one.
         (&[Take, TakePart(10), Fail, Take], 5, 0, Some("no storage space"), &[0, 1, 2, 3, 4]),

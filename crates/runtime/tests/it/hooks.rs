@@ -54,7 +54,7 @@ async fn a_router_knows_its_own_failures() {
     // Without a `TypedError`, the type of an error is the kind of the outcome.
     route("a", "plain").await;
     assert_eq!(route("a", "fine").await.route.as_deref(), Some("slow"));
-    // A field that the caller sets is kept.
+    // A field that the message already has is not replaced.
     route("a", "plain").await;
     let message = json!({"text": "fine", "ctx": {"conversation": "a", "last_error_type": "Other"}});
     assert_eq!(router.route(message).await.route.as_deref(), Some("default"));

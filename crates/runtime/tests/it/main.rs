@@ -1,5 +1,5 @@
-//! The runtime from outside: routers, events, payloads and workflows. Two suites need a process of
-//! their own and lie next to this folder: `decision_events.rs` and `load.rs`.
+//! Tests of the runtime's public interface: routers, events, payloads and workflows. Two other test
+//! files next to this folder need a process of their own: `decision_events.rs` and `load.rs`.
 
 mod decision_log;
 mod events;

@@ -16,9 +16,9 @@ use tokio::sync::Barrier;
 /// The prompts of started nodes, in order.
 type PromptLog = Arc<Mutex<Vec<String>>>;
 
-/// Builds a coordinator whose `LLM` nodes act on their prompt. `meet` waits until two such nodes
-/// run; `meet and fail` then fails; `fail` fails; `sleep` takes a second. Any other prompt ends at
-/// once.
+/// Returns the builder of a coordinator whose `LLM` nodes act on their prompt, and the log of the
+/// prompts. The prompt `meet` waits until two such nodes run; `meet and fail` then fails; `fail`
+/// fails; `sleep` takes a second. A node with any other prompt ends at once.
 fn coordinator_builder() -> (CoordinatorBuilder, PromptLog) {
     let rules =
         Rules::from_path(concat!(env!("CARGO_MANIFEST_DIR"), "/../../rules/decisions.rules")).unwrap();
@@ -50,7 +50,7 @@ fn coordinator_builder() -> (CoordinatorBuilder, PromptLog) {
 /// target. A target may include the condition of its edge.
 async fn run_plan(coordinator: &Coordinator, nodes: &[(&str, &str)], edges: &[(&str, &str)]) -> RunReport {
     let node = |(id, prompt): &(&str, &str)| json!({"node_id": id, "type": "LLM", "name": id, "config": {"prompt": prompt}});
-    // A target may include the condition of its edge: `end if slow.output.text == "sleep"`.
+    // A target with the condition of its edge: `end if slow.output.text == "sleep"`.
     let edge = |(from, to): &(&str, &str)| match to.split_once(" if ") {
         None => json!({"source": from, "target": to}),
         Some((to, condition)) => json!({"source": from, "target": to, "condition": condition}),

@@ -215,8 +215,8 @@ async fn the_program_may_make_the_fallback_itself() {
     );
     assert_eq!(handled[1].event.as_ref().unwrap().decision().unwrap().id, "d");
 
-    // Without known fields, the fallback is an invalid plan. The fallback is rejected too, and no
-    // further fallback follows.
+    // The rejected decision is empty, so its fallback lacks required fields. The fallback is
+    // rejected too, and no further fallback follows.
     let handled = coordinator_builder().build().publish(Proposal::new("error_recovery", json!({}))).await;
     assert_eq!(
         handled_names(&handled),

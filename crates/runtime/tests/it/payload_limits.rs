@@ -36,7 +36,8 @@ async fn run_loop(builder: CoordinatorBuilder, config: Json) -> Result<Json, Str
     }
 }
 
-/// Cause: the rules rejected loops that the engine runs, and accepted loops that it does not.
+/// Regression test: the rules rejected loops that the engine runs, and accepted loops that it does
+/// not run.
 #[tokio::test]
 async fn the_rules_accept_the_loops_that_the_engine_runs() {
     let body = json!({"type": "START"});
@@ -66,8 +67,8 @@ async fn the_rules_accept_the_loops_that_the_engine_runs() {
     }
 }
 
-/// Cause: the bound of `loops` did not reach the rules, so a loop with only a condition was always
-/// rejected. A bound in the context did not reach the engine.
+/// Regression test: the rules did not know the bound of `loops`, so a loop with only a condition
+/// was always rejected. The engine did not know a bound in the context.
 #[tokio::test]
 async fn the_smaller_bound_of_loops_applies() {
     let endless = json!({"condition": "true", "body": {"type": "START"}});
@@ -77,7 +78,7 @@ async fn the_smaller_bound_of_loops_applies() {
         let failed = run_loop(builder, endless.clone()).await.unwrap_err();
         assert!(failed.contains(&format!("after {rounds} rounds")), "{failed}");
     }
-    // Replaced judges get the bound, too.
+    // New judges that replace the first ones get the bound too.
     let coordinator = Coordinator::builder(judges(&no_workflows())).loops(5).build();
     coordinator.replace(judges(&no_workflows()));
     let payload = json!({"node_type": "LOOP", "node_name": "l", "config": endless});
@@ -132,8 +133,8 @@ fn replan(changes: &Json) -> Json {
     json!({"action_type": "replan_workflow", "reason": "r", "suggested_changes": changes})
 }
 
-/// Cause: a recovery that the rules rejected ended the run at once. One that only made the changed
-/// plan invalid counted as another failure.
+/// Regression test: a recovery that the rules rejected ended the run at once. A recovery that only
+/// made the changed plan invalid counted as another failure.
 #[tokio::test]
 async fn a_rejected_recovery_is_another_failure() {
     let edge = |source, target| json!({"source": source, "target": target});

@@ -18,8 +18,9 @@ fn decision_rules() -> Rules {
 /// The prompts of `LLM` nodes, in order of execution.
 type PromptLog = Arc<Mutex<Vec<String>>>;
 
-/// Builds a coordinator whose `LLM` nodes log their prompt and return it. The prompt `fail` always
-/// fails, `fail twice` fails two times, `panic` panics, and `sleep` takes a minute.
+/// Returns the builder of a coordinator whose `LLM` nodes log their prompt and return it, and the
+/// log. The prompt `fail` always fails, `fail twice` fails two times, `panic` panics, and `sleep`
+/// takes a minute.
 fn coordinator_builder() -> (CoordinatorBuilder, PromptLog) {
     let log: PromptLog = Arc::default();
     let noted = log.clone();
@@ -60,7 +61,7 @@ fn respond_proposal(text: &str) -> Proposal {
     Proposal::new("respond", json!({"response": text, "intent": "greeting", "confidence": 1})).id(text)
 }
 
-/// Lets the coordinator answer every node failure with this plan.
+/// Builds a coordinator that answers every node failure with this recovery plan.
 fn with_recovery_plan(builder: CoordinatorBuilder, plan: Json) -> Coordinator {
     let strategy = move |failure: NodeFailure| {
         let answer = json!({
@@ -377,7 +378,8 @@ async fn the_coordinator_counts_requests_and_cost() {
     for _ in 0..3 {
         assert_eq!(offer().await, (1, Vec::new()));
     }
-    // Three requests in this minute are more than the one that the program counted.
+    // The coordinator counted three requests in this minute, and the program only one. The larger
+    // number applies.
     assert_eq!(offer().await, rejected(&["option.request_rate"]));
     tokio::time::advance(Duration::from_secs(60)).await;
     for _ in 0..2 {

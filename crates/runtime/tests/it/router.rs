@@ -71,7 +71,7 @@ async fn a_handler_gets_the_message_and_what_the_route_says() {
     assert!(outcome.breaches.is_empty());
 
     // A message that violates the input contract is still routed, and the violation is reported.
-    // The caller may keep the message.
+    // The caller can keep a reference to the message.
     let broken = Arc::new(json!({"text": "hello", "ctx": {"n": "7"}}));
     let outcome = router.route(broken.clone()).await;
     assert_eq!(outcome.route.as_deref(), Some("default"));
@@ -264,7 +264,7 @@ fn building_tells_everything_that_is_wrong() {
     assert_eq!(router.warnings(), [Warning::UnusedHandler { name: "unused".to_owned() }]);
     assert_eq!(router.warnings()[0].to_string(), "no route leads to the handler `unused`");
 
-    // A policy of a target that no route has, and rules that read a history.
+    // Two warnings: a policy for a target that no route has, and rules that read a history.
     let text = "input { now: datetime }\nhistory keep 1h\ndefault -> refund";
     let router = Router::builder(compile_rules(text))
         .otherwise(echo_request)

@@ -86,7 +86,7 @@ async fn generations_are_promoted_and_rolled_back_by_their_number() {
     assert_eq!(handler(&router).await, "person");
     router.roll_back(first).unwrap();
     assert_eq!(handler(&router).await, "billing");
-    // Switches back and forth; at most two earlier rule sets are kept.
+    // Each switch keeps the replaced rule set, but at most two of them in total.
     assert_eq!(router.generations(), Generations { in_force: first, shadow: None, previous: vec![second] });
     let third = router.swap(compile_rules("default -> chat")).unwrap().generation;
     let fourth = router.swap(compile_rules("default -> person")).unwrap().generation;

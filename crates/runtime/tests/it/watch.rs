@@ -78,7 +78,7 @@ async fn a_new_version_is_put_in_force_and_a_broken_one_is_not() {
     router.rules().remove("x").unwrap();
     assert_eq!(handler_for_text(&router, "x").await, "b");
 
-    // After the drop, changes have no effect.
+    // After the watch is dropped, changes of the file have no effect.
     drop(watch);
     replace_file(&path, "default -> c");
     tokio::time::sleep(Duration::from_millis(300)).await;

@@ -50,8 +50,8 @@ pub(super) fn is_permitted(decided: &Decided) -> bool {
     decided.decision.target() == Some(ALLOW)
 }
 
-/// An AuthZEN question (may the subject perform the action on the resource, in this context?). Each
-/// part is JSON text. In a request with several questions, one part may serve all of them.
+/// An AuthZEN question: may the subject perform the action on the resource, in this context? Each
+/// field is JSON text. In a request with several questions, defaults replace missing fields.
 #[derive(Clone, Copy, Default, Deserialize)]
 struct Evaluation<'m> {
     #[serde(borrow)]
@@ -65,7 +65,7 @@ struct Evaluation<'m> {
 }
 
 impl<'m> Evaluation<'m> {
-    /// Returns the question with every missing part taken from `defaults`.
+    /// Returns the question with every missing field taken from `defaults`.
     fn with_defaults(self, defaults: &Evaluation<'m>) -> Evaluation<'m> {
         Evaluation {
             subject: self.subject.or(defaults.subject),
@@ -76,7 +76,7 @@ impl<'m> Evaluation<'m> {
     }
 
     /// Converts the question to the message that the rules decide. Copies the JSON text of each
-    /// part, so that decimals stay exact.
+    /// field, so that decimals stay exact.
     ///
     /// # Errors
     /// If the subject, the action or the resource is missing, or lacks a field that AuthZEN
@@ -136,7 +136,7 @@ async fn evaluation(
     Ok(respond(&headers, &evaluate(&app, &admitted, read_request(&body)?).await?))
 }
 
-/// A request with several AuthZEN questions, and the parts that the questions share.
+/// A request with several AuthZEN questions. Its other fields are the defaults of the questions.
 #[derive(Deserialize)]
 struct Evaluations<'m> {
     #[serde(borrow)]

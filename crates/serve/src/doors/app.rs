@@ -33,7 +33,7 @@ pub(crate) const GENERATION_HEADER: &str = "rulec-generation";
 /// The state that the handlers of all protocols share.
 pub(crate) struct App {
     service: Service,
-    /// The tokens; `None` if the service accepts every request.
+    /// The accepted tokens; `None` if requests need no token.
     tokens: ArcSwapOption<Tokens>,
     permits: Arc<Semaphore>,
     /// The slots for open streams, apart from `permits`: a stream may wait long for its client.
@@ -51,7 +51,7 @@ pub(crate) struct App {
     otlp: Option<Otlp>,
     /// The studio (the web page for rule authors); `None` if the service has no studio.
     #[cfg(feature = "studio")]
-    studio: Option<super::logins::Door>,
+    studio: Option<super::logins::StudioDoor>,
 }
 
 impl App {
@@ -86,12 +86,12 @@ impl App {
 
     /// Sets the studio, the web page for rule authors.
     #[cfg(feature = "studio")]
-    pub fn with_studio(self, door: Option<super::logins::Door>) -> App {
+    pub fn with_studio(self, door: Option<super::logins::StudioDoor>) -> App {
         App { studio: door, ..self }
     }
 
     #[cfg(feature = "studio")]
-    pub fn studio(&self) -> Option<&super::logins::Door> {
+    pub fn studio(&self) -> Option<&super::logins::StudioDoor> {
         self.studio.as_ref()
     }
 
@@ -117,11 +117,11 @@ impl App {
         &self.open_bodies
     }
 
-    /// Returns the data of a part of a stream, with a deadline and a permit of its own. The part
-    /// waits for the permit.
+    /// Admits a part of a stream, such as one message. Waits for a permit for the part, and returns
+    /// the data of the stream with this permit and a new deadline.
     ///
     /// # Errors
-    /// If the deadline passes first.
+    /// If the new deadline passes before there is a permit.
     pub async fn admit_part(&self, stream: &Admitted) -> Result<Admitted, Problem> {
         let deadline = Deadline::after(self.service.limits().deadline);
         let permit = self.permits.clone().acquire_owned();
@@ -152,7 +152,7 @@ impl App {
         let _ = self.folders.set(watch);
     }
 
-    /// Makes the service look soon whether its rules have changed.
+    /// Makes the service check soon whether its rules have changed.
     pub fn check_rules(&self) {
         self.service.reload();
         if let Some(watch) = self.folders.get() {
@@ -166,7 +166,7 @@ impl App {
     }
 
     /// Waits until a request has asked the server to check its files.
-    pub async fn reload_asked(&self) {
+    pub async fn wait_for_reload_request(&self) {
         self.reload.notified().await;
     }
 
@@ -211,9 +211,9 @@ impl App {
     /// written.
     pub async fn decide(self: &Arc<Self>, admitted: &Admitted, body: Bytes) -> Result<Decided, Problem> {
         let request: DecideRequest<'_> = read_request(&body)?;
-        admitted.grant.need(Scope::Decide)?;
+        admitted.grant.require_scope(Scope::Decide)?;
         if request.explains() {
-            admitted.grant.need(Scope::Explain)?;
+            admitted.grant.require_scope(Scope::Explain)?;
         }
         let (deadline, trace) = (admitted.deadline, admitted.trace);
         let mut decided = match self.service.is_slow(&request)? {
@@ -287,8 +287,8 @@ impl RuleHost for App {
     }
 }
 
-/// Runs `work` as a task of its own, which is cancelled if the caller is. So a part of a stream
-/// ends, and releases its permit, even while the client takes no part of the answer.
+/// Runs `work` as a task of its own, which is cancelled if the caller is. So the work for a part of
+/// a stream ends, and releases its permit, even while the client reads nothing of the answer.
 ///
 /// # Errors
 /// If `work` panicked.
@@ -320,8 +320,8 @@ pub(crate) fn media_type(headers: &HeaderMap) -> String {
     value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// Returns the first language that the request accepts. English if it names none, or one without
-/// translations.
+/// Returns the first language in the header `Accept-Language`. English if the header is missing, or
+/// if rulec has no translations into this language.
 pub(crate) fn language(headers: &HeaderMap) -> Language {
     let value = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
     let first = value.and_then(|value| value.split([',', ';']).next());
@@ -337,16 +337,16 @@ pub(crate) fn json_response(body: impl Into<Body>) -> Response {
 
 /// The variable part of a route's path, percent-decoded, such as the name of a rule set in
 /// `/v1/rules/{name}`.
-pub(crate) struct Name(pub String);
+pub(crate) struct PathVariable(pub String);
 
-impl<S: Send + Sync> FromRequestParts<S> for Name {
+impl<S: Send + Sync> FromRequestParts<S> for PathVariable {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Name, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<PathVariable, Problem> {
         let Path(name) = Path::from_request_parts(parts, state)
             .await
             .map_err(|error| Problem::invalid(error.body_text()))?;
-        Ok(Name(name))
+        Ok(PathVariable(name))
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct OpenBodies {
 
 #[derive(Default)]
 struct State {
-    /// The bodies by number: the oldest body has the smallest number.
+    /// The incomplete bodies by number: the oldest body has the smallest number.
     open: BTreeMap<u64, OpenBody>,
     next: u64,
     bytes: usize,
@@ -43,25 +43,26 @@ impl OpenBodies {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn register(&self) -> Place<'_> {
+    fn register(&self) -> Registration<'_> {
         let gives_up = Arc::<Notify>::default();
         let mut state = self.lock();
         let number = state.next;
         state.next += 1;
         state.open.insert(number, OpenBody { bytes: 0, gives_up: gives_up.clone() });
         drop(state);
-        Place { bodies: self, number, gives_up }
+        Registration { bodies: self, number, gives_up }
     }
 }
 
-/// The place of an incomplete body among all of them. Its bytes are released on drop.
-struct Place<'b> {
+/// The registration of an incomplete body in [`OpenBodies`]. Dropping it subtracts the bytes of the
+/// body from the budget that is in use.
+struct Registration<'b> {
     bodies: &'b OpenBodies,
     number: u64,
     gives_up: Arc<Notify>,
 }
 
-impl Place<'_> {
+impl Registration<'_> {
     /// Counts `bytes` more bytes for this body. If all bodies together exceed the budget, gives up
     /// the oldest ones, but never the only one.
     fn add(&self, bytes: usize) {
@@ -78,7 +79,7 @@ impl Place<'_> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for Registration<'_> {
     fn drop(&mut self) {
         let mut state = self.bodies.lock();
         if let Some(body) = state.open.remove(&self.number) {
@@ -91,7 +92,7 @@ impl Drop for Place<'_> {
 pub(super) enum BodyError {
     /// The body is larger than the limit.
     TooLarge,
-    /// Too many bodies are being read, and this one was the oldest.
+    /// The bodies that are being read exceed their budget, and this body was the oldest.
     GivenUp,
     /// The client has disconnected, or has sent no HTTP.
     Unreadable(String),
@@ -101,7 +102,7 @@ pub(super) enum BodyError {
 ///
 /// # Errors
 /// If the body is larger than `limit`, which its header `content-length` may already say. Also if
-/// it cannot be read, or the service gives it up because too many bodies are being read.
+/// the body cannot be read, or the service gives it up because all bodies exceed their budget.
 pub(super) async fn read(bodies: &OpenBodies, mut body: Body, limit: usize) -> Result<Bytes, BodyError> {
     if body.is_end_stream() {
         return Ok(Bytes::new());
@@ -109,21 +110,21 @@ pub(super) async fn read(bodies: &OpenBodies, mut body: Body, limit: usize) -> R
     if body.size_hint().lower() > limit as u64 {
         return Err(BodyError::TooLarge);
     }
-    let mut place: Option<Place<'_>> = None;
+    let mut registration: Option<Registration<'_>> = None;
     let (mut first, mut rest) = (Bytes::new(), BytesMut::new());
     loop {
-        // Most bodies have arrived with the head of their request, and need no place.
+        // Most bodies have arrived with the head of their request, and need no registration.
         let frame = match body.frame().now_or_never() {
             Some(frame) => frame,
             None => {
-                let place = place.get_or_insert_with(|| {
-                    let place = bodies.register();
-                    place.add(REQUEST_BYTES + first.len() + rest.len());
-                    place
+                let registration = registration.get_or_insert_with(|| {
+                    let registration = bodies.register();
+                    registration.add(REQUEST_BYTES + first.len() + rest.len());
+                    registration
                 });
                 tokio::select! {
                     frame = body.frame() => frame,
-                    () = place.gives_up.notified() => return Err(BodyError::GivenUp),
+                    () = registration.gives_up.notified() => return Err(BodyError::GivenUp),
                 }
             }
         };
@@ -133,8 +134,8 @@ pub(super) async fn read(bodies: &OpenBodies, mut body: Body, limit: usize) -> R
         if first.len() + rest.len() + data.len() > limit {
             return Err(BodyError::TooLarge);
         }
-        if let Some(place) = &place {
-            place.add(data.len());
+        if let Some(registration) = &registration {
+            registration.add(data.len());
         }
         match (first.is_empty(), rest.is_empty()) {
             (true, true) => first = data,
@@ -152,8 +153,8 @@ pub(super) async fn read(bodies: &OpenBodies, mut body: Body, limit: usize) -> R
 mod tests {
     use super::*;
 
-    fn is_given_up(place: &Place<'_>) -> bool {
-        place.gives_up.notified().now_or_never().is_some()
+    fn is_given_up(registration: &Registration<'_>) -> bool {
+        registration.gives_up.notified().now_or_never().is_some()
     }
 
     #[test]

@@ -27,7 +27,8 @@ use std::sync::Arc;
 /// health check succeeds even if the service is overloaded.
 const OPEN_PATHS: [&str; 3] = ["/healthz", "/readyz", "/openapi.json"];
 
-/// The status under which a request is counted if its client disconnected before the response.
+/// The HTTP status under which the metrics count a request whose client disconnected before the
+/// response.
 const CLIENT_GONE: u16 = 499;
 
 /// A request that is being answered. Its metrics are counted on drop. So the request is also
@@ -55,7 +56,7 @@ impl Drop for OpenRequest<'_> {
         metrics.count_request(self.path, status);
         #[cfg(feature = "remote")]
         if let Some((otlp, span)) = self.app.otlp().zip(self.span.take()) {
-            otlp.end(span, self.path, status, self.decided.as_ref());
+            otlp.end_span(span, self.path, status, self.decided.as_ref());
         }
     }
 }
@@ -69,7 +70,7 @@ pub(crate) async fn guard(
     let path = matched.as_ref().map_or("", MatchedPath::as_str).to_owned();
     app.service().metrics().open_requests().inc();
     #[cfg(feature = "remote")]
-    let span = app.otlp().map(|otlp| otlp.begin(&request, &path));
+    let span = app.otlp().map(|otlp| otlp.begin_span(&request, &path));
     #[cfg(feature = "remote")]
     if let Some(span) = &span {
         request.extensions_mut().insert(span.trace);
@@ -166,7 +167,7 @@ enum BodyKind {
 
 fn body_kind(path: &str, headers: &HeaderMap) -> BodyKind {
     #[cfg(feature = "grpc")]
-    if let Some(is_stream) = grpc::method_kind(path) {
+    if let Some(is_stream) = grpc::is_client_stream(path) {
         return if is_stream { BodyKind::Stream } else { BodyKind::Whole(grpc::FRAME_HEAD_BYTES) };
     }
     #[cfg(feature = "studio")]
@@ -192,8 +193,8 @@ fn body_problem(app: &App, error: BodyError) -> Problem {
     }
 }
 
-/// Runs an authorized request. Refuses it if too many requests are open, and cancels it at its
-/// deadline, which begins before its body is read.
+/// Runs an authorized request. Refuses the request if too many requests are open, and cancels it at
+/// its deadline. The time until the deadline includes the time in which the body is read.
 async fn run(
     app: &Arc<App>,
     grant: Grant,
@@ -211,7 +212,7 @@ async fn run(
         let body = read.map_err(|_| deadline.problem())?.map_err(|error| body_problem(app, error))?;
         request = Request::from_parts(parts, Body::from(body));
     }
-    // An array of messages is answered in parts, for which the client may wait.
+    // The answer to an array of messages is sent in parts, and the client may read them slowly.
     let is_stream = kind == BodyKind::Stream || path == json::BATCH_PATH;
     let permits = if is_stream { app.streams() } else { app.permits() };
     let Ok(permit) = permits.clone().try_acquire_owned() else {

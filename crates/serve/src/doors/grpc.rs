@@ -132,7 +132,7 @@ pub(super) const FRAME_HEAD_BYTES: usize = 5;
 
 /// Returns whether the client sends a stream of messages to the gRPC method at `path`. `None` if
 /// `path` is not the path of a gRPC method.
-pub(super) fn method_kind(path: &str) -> Option<bool> {
+pub(super) fn is_client_stream(path: &str) -> Option<bool> {
     let (service, method) = path.strip_prefix('/')?.split_once('/')?;
     let is_rules = service == RulesServer::NAME;
     let is_reflection = service.starts_with(REFLECTION_PACKAGE);
@@ -187,7 +187,7 @@ fn too_large(app: &App) -> Problem {
 }
 
 /// Splits a gRPC request into its admission data (such as its permissions) and its message.
-fn open<T>(request: tonic::Request<T>) -> Result<(Admitted, T), Problem> {
+fn split_request<T>(request: tonic::Request<T>) -> Result<(Admitted, T), Problem> {
     let admitted = request.extensions().get::<Admitted>().cloned();
     let admitted = admitted.ok_or_else(|| Problem::broken("the request was not admitted"))?;
     Ok((admitted, request.into_inner()))
@@ -210,12 +210,12 @@ mod tests {
                 for service in &file.service {
                     for method in &service.method {
                         let path = format!("/{}.{}/{}", file.package(), service.name(), method.name());
-                        assert_eq!(method_kind(&path), Some(method.client_streaming()), "{path}");
+                        assert_eq!(is_client_stream(&path), Some(method.client_streaming()), "{path}");
                     }
                 }
             }
         }
-        assert_eq!(method_kind("/v1/decide"), None);
+        assert_eq!(is_client_stream("/v1/decide"), None);
     }
 
     #[test]

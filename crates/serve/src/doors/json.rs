@@ -1,7 +1,7 @@
 //! The HTTP routes of rulec's own protocol, which sends JSON, such as `POST /v1/decide`.
 
 use super::admitted::Admitted;
-use super::app::{self, App, Name, json_response, media_type, require_json_content_type};
+use super::app::{self, App, PathVariable, json_response, media_type, require_json_content_type};
 use super::stream;
 use crate::auth::Scope;
 use crate::openapi::document;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 type Shared = State<Arc<App>>;
 type ReadBody = Result<Bytes, BytesRejection>;
 
-/// The path at which many messages are decided.
+/// The path of the route that decides many messages in one request.
 pub(super) const BATCH_PATH: &str = "/v1/batch";
 
 pub(super) fn routes() -> Router<Arc<App>> {
@@ -74,9 +74,9 @@ async fn batch(
     RawQuery(query): RawQuery,
     request: Request,
 ) -> Result<Response, Problem> {
-    admitted.grant.need(Scope::Decide)?;
+    admitted.grant.require_scope(Scope::Decide)?;
     let check = |settings: &BatchSettings| match settings.explain || settings.matched {
-        true => admitted.grant.need(Scope::Explain),
+        true => admitted.grant.require_scope(Scope::Explain),
         false => Ok(()),
     };
     let settings = stream::read_settings(query.as_deref().unwrap_or_default())?;
@@ -99,11 +99,11 @@ async fn batch(
 async fn judge(
     State(app): Shared,
     Extension(admitted): Extension<Admitted>,
-    Name(kind): Name,
+    PathVariable(kind): PathVariable,
     headers: HeaderMap,
     body: ReadBody,
 ) -> Result<Response, Problem> {
-    admitted.grant.need(Scope::Decide)?;
+    admitted.grant.require_scope(Scope::Decide)?;
     require_json_content_type(&headers)?;
     let body = app.body(body)?;
     let judgement = app.blocking(&admitted, move |service| service.judge(&kind, read_request(&body)?));
@@ -113,11 +113,11 @@ async fn judge(
 async fn workflow(
     State(app): Shared,
     Extension(admitted): Extension<Admitted>,
-    Name(name): Name,
+    PathVariable(name): PathVariable,
     headers: HeaderMap,
     body: ReadBody,
 ) -> Result<Response, Problem> {
-    admitted.grant.need(Scope::Decide)?;
+    admitted.grant.require_scope(Scope::Decide)?;
     require_json_content_type(&headers)?;
     let body = app.body(body)?;
     let deadline = admitted.deadline;
@@ -132,7 +132,7 @@ async fn analyze(
     headers: HeaderMap,
     body: ReadBody,
 ) -> Result<Response, Problem> {
-    admitted.grant.need(Scope::Decide)?;
+    admitted.grant.require_scope(Scope::Decide)?;
     require_json_content_type(&headers)?;
     let body = app.body(body)?;
     let analysis = app.blocking(&admitted, move |service| service.analyze(&read_request(&body)?));
@@ -146,7 +146,7 @@ async fn observe(
     headers: HeaderMap,
     body: ReadBody,
 ) -> Result<Response, Problem> {
-    admitted.grant.need(Scope::Decide)?;
+    admitted.grant.require_scope(Scope::Decide)?;
     require_json_content_type(&headers)?;
     let body = app.body(body)?;
     let observe = move |service: &Service| service.observe(&read_request(&body)?);
@@ -161,7 +161,7 @@ async fn test(
     headers: HeaderMap,
     body: ReadBody,
 ) -> Result<Response, Problem> {
-    admitted.grant.need(Scope::Explain)?;
+    admitted.grant.require_scope(Scope::Explain)?;
     require_json_content_type(&headers)?;
     let body = app.body(body)?;
     let outcomes = app.blocking(&admitted, move |service| service.test(&read_request(&body)?)).await?;
@@ -175,14 +175,14 @@ async fn why(
     headers: HeaderMap,
     body: ReadBody,
 ) -> Result<Response, Problem> {
-    admitted.grant.need(Scope::Explain)?;
+    admitted.grant.require_scope(Scope::Explain)?;
     require_json_content_type(&headers)?;
     let body = app.body(body)?;
     let answer = app.blocking(&admitted, move |service| service.why(&read_request(&body)?)).await?;
     Ok(json_response(answer))
 }
 
-/// Returns the decisions of the last minute, and the latest near misses.
+/// Returns the numbers of decisions in the last minute, and the routes that were nearly chosen.
 async fn traffic(
     State(app): Shared,
     Extension(admitted): Extension<Admitted>,
@@ -203,7 +203,7 @@ async fn ready(State(app): Shared) -> Response {
 }
 
 async fn metrics(State(app): Shared, Extension(admitted): Extension<Admitted>) -> Result<Response, Problem> {
-    admitted.grant.need(Scope::Explain)?;
+    admitted.grant.require_scope(Scope::Explain)?;
     let media_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     let headers = [(header::CONTENT_TYPE, media_type)];
     Ok((headers, app.service().metrics().to_text()).into_response())

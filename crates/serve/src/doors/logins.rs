@@ -11,11 +11,11 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The path of the studio's page, without the last slash. Every longer path also belongs to the
+/// The path of the studio's page, without the last slash. The paths below it also belong to the
 /// studio.
-pub(super) const PATH: &str = "/studio";
+pub(super) const STUDIO_PATH: &str = "/studio";
 /// The name of the cookie whose value is the id of a login.
-pub(super) const COOKIE: &str = "rulec-login";
+pub(super) const LOGIN_COOKIE: &str = "rulec-login";
 /// Maximum number of logins at the same time. A further login ends the oldest one.
 const MAX_LOGINS: usize = 256;
 /// Time after which a login ends: 12 hours.
@@ -35,8 +35,8 @@ struct Login {
 }
 
 impl Logins {
-    /// Adds a login. `token` is the hash of its token. Returns the id of the login, which is the
-    /// value of its cookie.
+    /// Adds a login. `token` is the hash of the token with which the user has logged in. Returns
+    /// the id of the login, which is the value of its cookie.
     pub fn add(&self, token: String) -> Result<String, Problem> {
         let mut bytes = [0_u8; 32];
         getrandom::fill(&mut bytes)
@@ -64,7 +64,7 @@ impl Logins {
     }
 }
 
-/// The active rules of the service, in the form that the studio needs.
+/// A rule set of the service, with the methods by which the studio reads its active rules.
 struct RulesInForce(Arc<RuleSet>);
 
 impl LiveRuleSet for RulesInForce {
@@ -90,7 +90,7 @@ impl LiveRuleSet for RulesInForce {
 }
 
 /// The studio (the web page for rule authors), and the logins of the browsers that use it.
-pub(crate) struct Door {
+pub(crate) struct StudioDoor {
     /// The router of the studio. It is replaced when rule sets are added or removed.
     studio: Mutex<Router>,
     pub logins: Logins,
@@ -99,14 +99,14 @@ pub(crate) struct Door {
     has_tls: bool,
 }
 
-impl Door {
+impl StudioDoor {
     /// Creates the studio of a service, without logins.
     ///
     /// # Errors
     /// If the system has no random numbers or no folder for temporary files.
-    pub fn open(service: &Service, has_tls: bool) -> Result<Door, StartError> {
+    pub fn open(service: &Service, has_tls: bool) -> Result<StudioDoor, StartError> {
         let studio = Mutex::new(studio_of(service)?);
-        Ok(Door { studio, logins: Logins::default(), has_tls })
+        Ok(StudioDoor { studio, logins: Logins::default(), has_tls })
     }
 
     pub fn studio(&self) -> Router {
@@ -116,7 +116,7 @@ impl Door {
     /// Replaces the studio by one with the current rule sets of the service.
     ///
     /// # Errors
-    /// As [`Door::open`].
+    /// As [`StudioDoor::open`].
     pub fn show_sets(&self, service: &Service) -> Result<(), StartError> {
         let studio = studio_of(service)?;
         *self.studio.lock().unwrap_or_else(PoisonError::into_inner) = studio;
@@ -128,7 +128,9 @@ impl Door {
     pub fn cookie(&self, id: &str) -> String {
         let seconds = if id.is_empty() { 0 } else { LOGIN_TIME.as_secs() };
         let secure = if self.has_tls { "; Secure" } else { "" };
-        format!("{COOKIE}={id}; Path={PATH}; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
+        format!(
+            "{LOGIN_COOKIE}={id}; Path={STUDIO_PATH}; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
+        )
     }
 }
 

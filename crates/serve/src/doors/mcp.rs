@@ -22,7 +22,7 @@ use std::sync::Arc;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
 
 /// The versions of the Model Context Protocol that this adapter supports, newest first.
-const VERSIONS: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
+const PROTOCOL_VERSIONS: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
 
 const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
@@ -42,9 +42,12 @@ async fn answer_http(
 ) -> Result<Response, Problem> {
     require_json_content_type(&headers)?;
     if let Some(version) = headers.get("mcp-protocol-version")
-        && !VERSIONS.iter().any(|known| version.as_bytes() == known.as_bytes())
+        && !PROTOCOL_VERSIONS.iter().any(|known| version.as_bytes() == known.as_bytes())
     {
-        return Err(Problem::invalid(format!("this service speaks the versions {}", VERSIONS.join(", "))));
+        return Err(Problem::invalid(format!(
+            "this service speaks the versions {}",
+            PROTOCOL_VERSIONS.join(", ")
+        )));
     }
     Ok(match answer(&app, &admitted, &app.body(body)?).await {
         Answer::Result(answer) => json_response(answer),
@@ -129,17 +132,17 @@ fn respond(id: Option<&RawValue>, result: Result<Box<RawValue>, RpcError>) -> Ve
     serde_json::to_vec(&RpcAnswer { jsonrpc: "2.0", id, result, error }).unwrap_or_default()
 }
 
-/// The answer to what a client has sent, as JSON text.
+/// The answer to a JSON-RPC message that a client has sent, as JSON text.
 enum Answer {
     /// The result of a request, or its error.
     Result(Vec<u8>),
-    /// The error for a text that is no request.
+    /// The error for a text that is not a JSON-RPC request.
     NoRequest(Vec<u8>),
-    /// A notification and an answer of the client get no answer.
+    /// No answer: the client has sent a notification, or has answered a request.
     None,
 }
 
-/// Answers one request.
+/// Answers one JSON-RPC message, which is given as JSON text.
 async fn answer(app: &Arc<App>, admitted: &Admitted, request: &[u8]) -> Answer {
     let request: RpcRequest<'_> = match read_fields(request) {
         Ok(request) => request,
@@ -150,7 +153,7 @@ async fn answer(app: &Arc<App>, admitted: &Admitted, request: &[u8]) -> Answer {
     };
     let RpcRequest { id, method, params, result, error } = request;
     let Some(method) = method else {
-        // The client sent an answer, although this service sends no requests.
+        // A message with a result or an error answers a request, although this service sends none.
         let is_answer = result.is_some() || error.is_some();
         let wrong = RpcError::new(INVALID_REQUEST, "a request is an object with a `method`");
         return if is_answer { Answer::None } else { Answer::NoRequest(respond(id, Err(wrong))) };
@@ -187,7 +190,8 @@ struct InitializeParams {
 
 fn initialize(params: &InitializeParams) -> Json {
     let wanted = params.protocol_version.as_deref();
-    let version = VERSIONS.into_iter().find(|known| Some(*known) == wanted).unwrap_or(VERSIONS[0]);
+    let version =
+        PROTOCOL_VERSIONS.into_iter().find(|known| Some(*known) == wanted).unwrap_or(PROTOCOL_VERSIONS[0]);
     json!({
         "protocolVersion": version,
         "capabilities": { "tools": {} },
@@ -234,7 +238,7 @@ fn tools() -> Json {
 
 /// The parameters of a tool call: the name of the tool and its arguments.
 #[derive(Deserialize)]
-struct Call<'p> {
+struct ToolCall<'p> {
     #[serde(default)]
     name: String,
     #[serde(borrow)]
@@ -258,7 +262,11 @@ struct Content<'t> {
     text: &'t str,
 }
 
-async fn call_tool(app: &Arc<App>, admitted: &Admitted, call: &Call<'_>) -> Result<Box<RawValue>, RpcError> {
+async fn call_tool(
+    app: &Arc<App>,
+    admitted: &Admitted,
+    call: &ToolCall<'_>,
+) -> Result<Box<RawValue>, RpcError> {
     let arguments = call.arguments.map_or("{}", RawValue::get).as_bytes();
     let outcome = match &*call.name {
         "decide" => decide(app, admitted, arguments, false).await,
@@ -296,14 +304,14 @@ struct CheckArguments {
 }
 
 async fn check(app: &Arc<App>, admitted: &Admitted, arguments: &[u8]) -> Result<Box<RawValue>, Problem> {
-    admitted.grant.need(Scope::Explain)?;
+    admitted.grant.require_scope(Scope::Explain)?;
     let CheckArguments { text } = read_request(arguments)?;
     let checked = app.blocking(admitted, move |_| Ok(Service::check(&text))).await?;
     to_raw_value(&checked).map_err(|error| Problem::broken(error.to_string()))
 }
 
 async fn test(app: &Arc<App>, admitted: &Admitted, arguments: &[u8]) -> Result<Box<RawValue>, Problem> {
-    admitted.grant.need(Scope::Explain)?;
+    admitted.grant.require_scope(Scope::Explain)?;
     let request: TestRequest = read_request(arguments)?;
     let tested = app.blocking(admitted, move |service| service.test(&request)).await?;
     to_raw_value(&tested).map_err(|error| Problem::broken(error.to_string()))

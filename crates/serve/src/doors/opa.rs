@@ -3,7 +3,7 @@
 //! or the rule set and the entry.
 
 use super::admitted::Admitted;
-use super::app::{App, Name, json_response, require_json_content_type};
+use super::app::{App, PathVariable, json_response, require_json_content_type};
 use crate::problem::Problem;
 use crate::service::{DecideRequest, read_request};
 use axum::extract::State;
@@ -34,13 +34,13 @@ async fn data_of_main(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Problem> {
-    data(app, admitted, Name(String::new()), headers, body).await
+    data(app, admitted, PathVariable(String::new()), headers, body).await
 }
 
 async fn data(
     State(app): State<Arc<App>>,
     Extension(admitted): Extension<Admitted>,
-    Name(path): Name,
+    PathVariable(path): PathVariable,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Problem> {
@@ -64,7 +64,7 @@ async fn data(
         ..DecideRequest::new(input)
     };
     let decided = match app.decide(&admitted, request.to_body()?).await {
-        // OPA answers without a `result` if the path names nothing.
+        // OPA answers without a `result` if nothing has the requested path.
         Err(problem) if problem.status() == StatusCode::NOT_FOUND && !path.is_empty() => {
             return Ok(json_response("{}"));
         }

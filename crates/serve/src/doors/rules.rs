@@ -1,7 +1,7 @@
 //! HTTP routes that describe the active rules, and that change them.
 
 use super::admitted::Admitted;
-use super::app::{App, Name, json_response, require_json_content_type};
+use super::app::{App, PathVariable, json_response, require_json_content_type};
 use crate::auth::Scope;
 use crate::problem::Problem;
 use crate::rules::{RuleSet, read_edit};
@@ -33,17 +33,17 @@ pub(super) fn routes() -> Router<Arc<App>> {
 }
 
 async fn overview(State(app): Shared, Extension(admitted): Extension<Admitted>) -> Result<Response, Problem> {
-    admitted.grant.need(Scope::Explain)?;
+    admitted.grant.require_scope(Scope::Explain)?;
     Ok(json_response(app.blocking(&admitted, Service::overview).await?))
 }
 
 async fn describe(
     State(app): Shared,
     Extension(admitted): Extension<Admitted>,
-    Name(name): Name,
+    PathVariable(name): PathVariable,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    admitted.grant.need(Scope::Explain)?;
+    admitted.grant.require_scope(Scope::Explain)?;
     let known = headers.get(header::IF_NONE_MATCH).cloned();
     let describe = move |service: &Service| {
         let known = known.as_ref().map(HeaderValue::as_bytes).unwrap_or_default();
@@ -71,14 +71,14 @@ struct Change {
 
 impl Change {
     fn new(app: Arc<App>, admitted: Admitted, rules: String, headers: &HeaderMap) -> Result<Change, Problem> {
-        admitted.grant.need(Scope::Admin)?;
+        admitted.grant.require_scope(Scope::Admin)?;
         let if_match = headers.get(header::IF_MATCH).filter(|tag| tag.as_bytes() != b"*").cloned();
         Ok(Change { app, admitted, rules, if_match })
     }
 
-    /// Makes the change with `work`, records it with `details`, and answers with the new
-    /// generation. Runs as its own task. So a change that has begun is completed and recorded even
-    /// if its request is cancelled.
+    /// Makes the change by calling `work`, writes it with `details` to the decision log, and
+    /// answers with the new generation. Runs as its own task. So a change that has begun is
+    /// completed and logged even if its request is cancelled.
     async fn make(
         self,
         action: &'static str,
@@ -148,7 +148,7 @@ fn read_edits(edits: &[Json]) -> Result<Vec<Edit>, Problem> {
 async fn edit(
     State(app): Shared,
     Extension(admitted): Extension<Admitted>,
-    Name(rules): Name,
+    PathVariable(rules): PathVariable,
     headers: HeaderMap,
     body: ReadBody,
 ) -> Result<Response, Problem> {
@@ -168,7 +168,7 @@ struct RollbackRequest {
 async fn roll_back(
     State(app): Shared,
     Extension(admitted): Extension<Admitted>,
-    Name(rules): Name,
+    PathVariable(rules): PathVariable,
     headers: HeaderMap,
     body: ReadBody,
 ) -> Result<Response, Problem> {
@@ -182,8 +182,7 @@ async fn roll_back(
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ShadowRequest {
-    /// The text of the shadow rules. Without it, the shadow rules are the rules in force with
-    /// `edits`.
+    /// The text of the shadow rules, before `edits`. `None` for the text of the rules in force.
     #[serde(default)]
     text: Option<String>,
     #[serde(default)]
@@ -193,7 +192,7 @@ struct ShadowRequest {
 async fn set_shadow(
     State(app): Shared,
     Extension(admitted): Extension<Admitted>,
-    Name(rules): Name,
+    PathVariable(rules): PathVariable,
     headers: HeaderMap,
     body: ReadBody,
 ) -> Result<Response, Problem> {
@@ -208,7 +207,7 @@ async fn set_shadow(
 async fn remove_shadow(
     State(app): Shared,
     Extension(admitted): Extension<Admitted>,
-    Name(rules): Name,
+    PathVariable(rules): PathVariable,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let change = Change::new(app, admitted, rules, &headers)?;
@@ -219,7 +218,7 @@ async fn remove_shadow(
 async fn promote(
     State(app): Shared,
     Extension(admitted): Extension<Admitted>,
-    Name(rules): Name,
+    PathVariable(rules): PathVariable,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let change = Change::new(app, admitted, rules, &headers)?;
@@ -227,7 +226,7 @@ async fn promote(
 }
 
 async fn reload(State(app): Shared, Extension(admitted): Extension<Admitted>) -> Result<Response, Problem> {
-    admitted.grant.need(Scope::Admin)?;
+    admitted.grant.require_scope(Scope::Admin)?;
     let event = json!({ "action": "reload", "by": admitted.grant.name });
     app.events().audit("change", event).wait().await?;
     app.ask_for_reload();

@@ -53,7 +53,7 @@ pub(super) fn read_settings(query: &str) -> Result<BatchSettings, Problem> {
     Ok(settings)
 }
 
-/// Answers each line of a request's body. As soon as a part of the body arrives, its complete lines
+/// Answers each line of a request's body. As soon as a part of the body arrives, the complete lines
 /// are answered. So a client may wait for an answer before it sends the next line.
 pub(super) fn answer_lines(app: &Arc<App>, batch: Batch, body: Body, admitted: &Admitted) -> Response {
     let splitter = LineSplitter::new(body, batch.block_size(), app.service().limits());
@@ -216,7 +216,7 @@ impl LineSplitter {
     }
 
     /// Moves the complete lines of the last received part to `lines`, until `lines` holds
-    /// `block_size` lines. Other bytes stay in the part.
+    /// `block_size` lines. Moves the start of an incomplete line to `pending`.
     fn take_lines(&mut self, lines: &mut Vec<Option<Bytes>>) {
         while lines.len() < self.block_size {
             let Some(end) = self.part.iter().position(|byte| *byte == b'\n') else {
@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(limited, [(1, vec![None, line("12345")]), (3, vec![None, line("x")]), (5, vec![None])]);
     }
 
-    /// A client that never ends a line would otherwise hold its permit for ever.
+    /// Without the deadline, a client that never ends a line would hold its slot for ever.
     #[tokio::test]
     async fn a_client_that_ends_no_line_is_too_slow() {
         let parts = stream::unfold((), |()| async {

@@ -8,7 +8,7 @@
 
 use super::admitted::Admitted;
 use super::app::{App, json_response, language};
-use super::logins::{COOKIE, Door, PATH};
+use super::logins::{LOGIN_COOKIE, STUDIO_PATH, StudioDoor};
 use crate::auth::{Grant, Scope, hash_of};
 use crate::problem::Problem;
 use crate::web;
@@ -36,14 +36,14 @@ const MAX_FORM_BYTES: usize = 4 << 10;
 /// Returns the HTTP routes of the studio.
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new()
-        .route(PATH, any(answer))
+        .route(STUDIO_PATH, any(answer))
         .route("/studio/", any(answer))
         .route("/studio/{*path}", any(answer))
 }
 
 /// True for the paths of the studio. `path` is the path pattern of an HTTP route.
 pub(super) fn is_studio(path: &str) -> bool {
-    path.strip_prefix(PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    path.strip_prefix(STUDIO_PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Checks that the request comes from the studio's own page, and that its token permits it. Returns
@@ -65,7 +65,7 @@ pub(super) fn admit(app: &App, request: &Request) -> Result<Option<Grant>, Probl
             .and_then(|token| app.grant_of_hash(&token)),
     };
     match grant {
-        Some(grant) => grant.need(Scope::Admin).map(|()| Some(grant)),
+        Some(grant) => grant.require_scope(Scope::Admin).map(|()| Some(grant)),
         None if is_page || request.uri().path() == "/studio/login" => Ok(None),
         None => {
             Err(Problem::unauthorized("log in at `/studio/`, or give a token: `Authorization: Bearer TOKEN`"))
@@ -98,7 +98,7 @@ fn check_page(app: &App, request: &Request, is_page: bool) -> Result<(), Problem
 fn login_of(headers: &HeaderMap) -> Option<&str> {
     let cookies = headers.get_all(header::COOKIE).into_iter().filter_map(|value| value.to_str().ok());
     let mut pairs = cookies.flat_map(|value| value.split(';')).filter_map(|pair| pair.split_once('='));
-    pairs.find(|(name, _)| name.trim() == COOKIE).map(|(_, id)| id.trim())
+    pairs.find(|(name, _)| name.trim() == LOGIN_COOKIE).map(|(_, id)| id.trim())
 }
 
 async fn answer(
@@ -107,7 +107,7 @@ async fn answer(
     request: Request,
 ) -> Result<Response, Problem> {
     let Some(door) = app.studio() else { return Err(Problem::not_found("the service has no studio")) };
-    let path = request.uri().path().strip_prefix(PATH).unwrap_or_default().to_owned();
+    let path = request.uri().path().strip_prefix(STUDIO_PATH).unwrap_or_default().to_owned();
     match path.as_str() {
         "/login" => return log_in(&app, door, request).await,
         "/logout" if request.method() == Method::POST => {
@@ -148,7 +148,7 @@ fn without_prefix(mut request: Request, path: &str) -> Result<Request, Problem> 
 }
 
 /// Handles the form of the login page. If the token has the scope `admin`, a login begins.
-async fn log_in(app: &Arc<App>, door: &Door, request: Request) -> Result<Response, Problem> {
+async fn log_in(app: &Arc<App>, door: &StudioDoor, request: Request) -> Result<Response, Problem> {
     if request.method() != Method::POST {
         return Ok(login_page(StatusCode::OK, ""));
     }
@@ -163,7 +163,7 @@ async fn log_in(app: &Arc<App>, door: &Door, request: Request) -> Result<Respons
     let Some(grant) = app.grant_of_hash(&hash) else {
         return Ok(login_page(StatusCode::UNAUTHORIZED, "This token is not known."));
     };
-    match grant.need(Scope::Admin) {
+    match grant.require_scope(Scope::Admin) {
         Ok(()) => Ok(redirect(&door.cookie(&door.logins.add(hash)?))),
         Err(_) => Ok(login_page(StatusCode::FORBIDDEN, "This token has not the scope <code>admin</code>.")),
     }

@@ -38,7 +38,8 @@ pub(super) struct LogFile {
 
 impl LogFile {
     /// Opens a log file, and returns the end of its hash chain. Removes an incomplete last line,
-    /// which a killed process may have left. No request was answered on the basis of such a line.
+    /// which a killed process may have left. In the mode `sync`, no answer was sent for such a
+    /// line.
     ///
     /// # Errors
     /// If the file cannot be used, is not a log with a hash chain, or another process writes the

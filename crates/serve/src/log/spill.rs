@@ -30,7 +30,7 @@ struct SpillState {
     is_torn: bool,
     /// Whether the thread that writes the log was already notified that lines wait.
     is_woken: bool,
-    /// Whether the draining file still has lines that are not in the log.
+    /// Whether the draining file exists. It is removed once all its lines are in the log.
     is_draining: bool,
     /// Number of bytes at the start of the draining file that are already in the log.
     drained_bytes: u64,
@@ -91,14 +91,15 @@ impl Spill {
     }
 
     /// Makes the waiting lines available to [`Spill::next_group`]. Renames their file to the
-    /// draining file, and starts a new file for further lines.
+    /// draining file, and starts a new file for further lines. If a draining file exists already,
+    /// leaves both files as they are, because the older lines come first.
     ///
     /// # Errors
-    /// If the files cannot be renamed or created. All lines are kept.
+    /// If the files cannot be renamed or created. No line is lost.
     pub fn begin_drain(&self) -> io::Result<()> {
         let mut state = self.lock();
         state.is_woken = false;
-        // If an earlier attempt has failed, the draining file still has lines. They come first.
+        // If an earlier attempt has failed, the draining file still exists.
         if state.is_draining || state.lines == 0 {
             return Ok(());
         }
@@ -116,12 +117,12 @@ impl Spill {
         Ok(())
     }
 
-    /// Returns the next lines that are not in the log yet, about `max_bytes` bytes of them. Call
-    /// [`Spill::end_group`] once they are in the log. If there is none left, removes the draining
-    /// file and returns `None`.
+    /// Returns the next lines of the draining file that are not in the log yet, about `max_bytes`
+    /// bytes. Call [`Spill::end_group`] once they are in the log. If no line is left, removes the
+    /// draining file and returns `None`. Also returns `None` if there is no draining file.
     ///
     /// # Errors
-    /// If the file cannot be read or removed. All lines are kept.
+    /// If the file cannot be read or removed. No line is lost.
     pub fn next_group(&self, max_bytes: usize) -> io::Result<Option<Group>> {
         let mut state = self.lock();
         if !state.is_draining {
@@ -179,7 +180,8 @@ fn open_for_lines(path: &Path) -> io::Result<File> {
 mod tests {
     use super::*;
 
-    /// Takes all waiting lines, in groups of one line.
+    /// Begins to drain, unless a draining file exists. Then takes all lines of the draining file,
+    /// in groups of one line.
     fn drained(spill: &Spill) -> Vec<String> {
         let mut lines = Vec::new();
         spill.begin_drain().expect("it can be renamed");

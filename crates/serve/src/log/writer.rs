@@ -120,15 +120,15 @@ impl Writer {
             let _ = receipt.send(was_written);
         }
         self.report(Attempt::Write, written);
-        // The answers above do not wait for the new file. If it cannot be started, no line is lost.
+        // The requests above do not wait for a new file. If it cannot be started, no line is lost.
         if was_written {
             self.rotate_if_full();
         }
     }
 
-    /// Moves the lines of the spill files to the log. After an error, reports it and returns false.
-    /// The lines that are not in the log are then kept, and the next spilled line starts another
-    /// attempt.
+    /// Moves the lines of the draining file to the log. After an error, reports it and returns
+    /// false. The lines that are not in the log then stay in the spill files, and the next spilled
+    /// line starts another attempt.
     fn drain_spill(&mut self) -> bool {
         let Some(spill) = self.spill.clone() else { return true };
         let drained = self.drain_groups(&spill);

@@ -5,8 +5,8 @@ use crate::limits::MAX_EVALUATIONS;
 use crate::service::MAX_STEPS;
 use serde_json::{Value as Json, json};
 
-/// Adds further rules to the schema of an object.
-fn with(mut schema: Json, rules: Json) -> Json {
+/// Adds keywords of JSON Schema, such as `if` and `then`, to the schema of an object.
+fn with_keywords(mut schema: Json, rules: Json) -> Json {
     if let (Json::Object(schema), Json::Object(rules)) = (&mut schema, rules) {
         schema.extend(rules);
     }
@@ -46,7 +46,7 @@ pub(super) fn requests() -> Json {
         json!({ "subject!": part, "action!": action, "resource!": part, "context": maybe_object }),
         false,
     );
-    // A part that is wrong makes only its question fail.
+    // An invalid field makes only its own question fail, so the request may contain it.
     let question = object(json!({ "subject": {}, "action": {}, "resource": {}, "context": {} }), false);
     let semantics = ["execute_all", "deny_on_first_deny", "permit_on_first_permit"];
     let options = optional(object(json!({ "evaluations_semantic": { "enum": semantics } }), false));
@@ -75,7 +75,7 @@ pub(super) fn requests() -> Json {
             "rules": name, "entry": entry, "messages!": list(&json!({})),
             "explain": flag, "matched": flag, "analysis": flag
         }), true),
-        "JudgeRequest": with(judge, json!({ "if": records, "then": with_message })),
+        "JudgeRequest": with_keywords(judge, json!({ "if": records, "then": with_message })),
         "WorkflowRequest": object(json!({
             "rules": name, "input": maybe_object, "resume": maybe_object, "retry_failed": flag,
             "step_limit": { "type": ["integer", "null"], "minimum": 0, "maximum": MAX_STEPS }
@@ -96,7 +96,7 @@ pub(super) fn requests() -> Json {
         "Evaluations": json!({
             "anyOf": [several, { "allOf": [evaluation, none] }]
         }),
-        "RpcRequest": with(
+        "RpcRequest": with_keywords(
             object(json!({ "jsonrpc": {}, "method": text, "id": {}, "params": {}, "result": {}, "error": {} }), false),
             json!({ "anyOf": [{ "required": ["method"] }, { "required": ["result"] }, { "required": ["error"] }] })
         )

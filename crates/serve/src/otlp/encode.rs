@@ -7,14 +7,15 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// OTLP's number for the span kind "server": a span that answers a request.
-const SERVER: u8 = 2;
+const SPAN_KIND_SERVER: u8 = 2;
 /// OTLP's number for the span status "error".
-const ERROR: u8 = 2;
-/// OTLP's number for sums since the start of the process, not since the last export.
-const CUMULATIVE: u8 = 2;
+const STATUS_CODE_ERROR: u8 = 2;
+/// OTLP's number for metrics that count since the start of the process, not since the last export.
+const TEMPORALITY_CUMULATIVE: u8 = 2;
 /// Upper bounds of the buckets for request durations, in seconds, as OpenTelemetry's conventions
 /// recommend.
-const BOUNDS: [f64; 14] = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0];
+const DURATION_BOUNDS: [f64; 14] =
+    [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0];
 /// Maximum number of histograms, one for each method, route and status. Requests with further
 /// combinations are not measured.
 const MAX_HISTOGRAMS: usize = 1000;
@@ -123,7 +124,7 @@ fn span(span: &Span) -> Json {
         "traceId": span.trace.as_str(),
         "spanId": span.id,
         "name": span.name,
-        "kind": SERVER,
+        "kind": SPAN_KIND_SERVER,
         "startTimeUnixNano": nanoseconds(span.start).to_string(),
         "endTimeUnixNano": nanoseconds(span.start + span.elapsed).to_string(),
         "attributes": attributes,
@@ -132,7 +133,7 @@ fn span(span: &Span) -> Json {
         json["parentSpanId"] = parent.as_str().into();
     }
     if span.is_error {
-        json["status"] = json!({ "code": ERROR });
+        json["status"] = json!({ "code": STATUS_CODE_ERROR });
     }
     json
 }
@@ -147,7 +148,7 @@ pub(super) fn metrics(resource: &Resource, metrics: Vec<Json>) -> Json {
 /// Returns an OTLP sum: a metric that counts since the start of the process. `points` are its data
 /// points.
 pub(super) fn sum(name: &str, unit: &str, help: &str, points: Vec<Json>) -> Json {
-    let sum = json!({ "aggregationTemporality": CUMULATIVE, "isMonotonic": true, "dataPoints": points });
+    let sum = json!({ "aggregationTemporality": TEMPORALITY_CUMULATIVE, "isMonotonic": true, "dataPoints": points });
     json!({ "name": name, "unit": unit, "description": help, "sum": sum })
 }
 
@@ -158,7 +159,7 @@ pub(super) fn gauge(name: &str, unit: &str, help: &str, points: Vec<Json>) -> Js
 
 /// Returns an OTLP histogram metric. `points` are its data points.
 pub(super) fn histogram(name: &str, unit: &str, help: &str, points: Vec<Json>) -> Json {
-    let histogram = json!({ "aggregationTemporality": CUMULATIVE, "dataPoints": points });
+    let histogram = json!({ "aggregationTemporality": TEMPORALITY_CUMULATIVE, "dataPoints": points });
     json!({ "name": name, "unit": unit, "description": help, "histogram": histogram })
 }
 
@@ -180,7 +181,7 @@ pub(crate) struct Durations(BTreeMap<(&'static str, String, u16), Histogram>);
 struct Histogram {
     /// The number of requests in each bucket. Bucket `i` counts durations up to bound `i` that
     /// exceed the bound before it. The last bucket counts all longer durations.
-    counts: [u64; BOUNDS.len() + 1],
+    counts: [u64; DURATION_BOUNDS.len() + 1],
     /// Sum of the durations of all requests in this histogram, in seconds.
     sum: f64,
 }
@@ -194,7 +195,7 @@ impl Durations {
         }
         let histogram = self.0.entry(key).or_default();
         let seconds = elapsed.as_secs_f64();
-        histogram.counts[BOUNDS.iter().take_while(|bound| seconds > **bound).count()] += 1;
+        histogram.counts[DURATION_BOUNDS.iter().take_while(|bound| seconds > **bound).count()] += 1;
         histogram.sum += seconds;
     }
 
@@ -210,7 +211,7 @@ impl Durations {
             ];
             let counts: Vec<String> = histogram.counts.iter().map(u64::to_string).collect();
             times.stamp(json!({
-                "attributes": attributes, "explicitBounds": BOUNDS, "bucketCounts": counts,
+                "attributes": attributes, "explicitBounds": DURATION_BOUNDS, "bucketCounts": counts,
                 "count": histogram.counts.iter().sum::<u64>().to_string(), "sum": histogram.sum,
             }))
         });

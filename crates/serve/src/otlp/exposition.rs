@@ -110,8 +110,8 @@ impl Family {
     }
 }
 
-/// Converts labels to OTLP attributes. Paths and statuses get the names of OpenTelemetry's
-/// conventions. Other labels get a name with the prefix of this program.
+/// Converts labels to OTLP attributes. The path and the status of requests get the names of
+/// OpenTelemetry's conventions. Other names get the prefix `rulec.`.
 fn attributes(metric: &str, labels: &Labels) -> Vec<Json> {
     let attributes = labels.iter().map(|(name, value)| match (metric, name.as_str()) {
         ("rulec.requests", "path") => attribute("http.route", &value.as_str().into()),
@@ -124,7 +124,8 @@ fn attributes(metric: &str, labels: &Labels) -> Vec<Json> {
     attributes.collect()
 }
 
-/// Parses a sample line `name{label="value",…} value` of the text format of Prometheus.
+/// Parses a sample line `name{label="value",…} value` of the text format of Prometheus. `None` for
+/// any other line.
 fn read_sample(line: &str) -> Option<(&str, Labels, f64)> {
     let end = line.find(['{', ' '])?;
     let (name, mut rest) = line.split_at(end);

@@ -22,14 +22,14 @@ use tokio::task::AbortHandle;
 /// files together.
 const QUIET_PERIOD: Duration = Duration::from_millis(100);
 
-/// The rule files in folders.
+/// The rule files that were found in folders.
 #[derive(Clone, Debug, Default)]
 pub struct RuleListing {
     /// The sources of the rule sets: the files that no other file imports.
     pub sources: Vec<RuleSource>,
     /// The files that another file imports.
     pub imported: Vec<PathBuf>,
-    /// Whether all files compile. A file with errors may hide what it imports.
+    /// Whether all files compile. If some do not, `imported` may lack files that they import.
     pub is_complete: bool,
 }
 
@@ -39,15 +39,15 @@ pub type ListRules = Arc<dyn Fn() -> Result<RuleListing, Message> + Send + Sync>
 /// Folders whose rule files are rule sets of the service.
 #[derive(Clone)]
 pub struct RuleFolders {
-    /// The paths of the folders. Their subfolders belong to them.
+    /// The paths of the folders. Subfolders are included.
     pub paths: Vec<PathBuf>,
-    /// The files when the service starts.
+    /// The files in the folders when the service starts.
     pub first: RuleListing,
     /// Lists the files again, after a change or when the service is asked to reload.
     pub list: ListRules,
 }
 
-/// The service whose rule sets come from folders.
+/// The service as a [`FolderWatch`] uses it: to add and remove rule sets, and to report events.
 pub(crate) trait RuleHost: Send + Sync {
     fn metrics(&self) -> &Metrics;
     fn events(&self) -> &Events;
@@ -66,7 +66,7 @@ pub(crate) struct FolderWatch {
 }
 
 impl FolderWatch {
-    /// Starts to watch folders. The rule sets of their first listing must be open.
+    /// Starts to watch folders. The service must already have the rule sets of `folders.first`.
     ///
     /// Must run inside a tokio runtime.
     ///
@@ -98,7 +98,7 @@ impl FolderWatch {
         Ok(FolderWatch { asked, task })
     }
 
-    /// Makes the task list the folders soon.
+    /// Asks the task to list the folders soon.
     pub fn check(&self) {
         self.asked.notify_one();
     }
@@ -155,11 +155,12 @@ struct Folders {
     list: ListRules,
     trusted: Vec<VerifyingKey>,
     history: Option<OpenHistory>,
-    /// The rule sets of the folders that are in force, each with the path of its file.
+    /// The names of the rule sets that the folders have added, each with the path of its file.
     open: HashMap<String, PathBuf>,
-    /// The files that another file imported at the last listing without errors.
+    /// The files that another file imported when all files last compiled.
     imported: Vec<PathBuf>,
-    /// Why a file, or the listing (an empty name), was refused. The same reason is reported once.
+    /// The error of each rule set that could not be loaded, by name. The empty name is for an error
+    /// of the listing itself. An unchanged error is not reported again.
     refused: HashMap<String, String>,
     has_refused: Arc<AtomicBool>,
     _watcher: RecommendedWatcher,
@@ -209,7 +210,7 @@ impl Folders {
     }
 
     /// Removes the rule sets whose files are gone, or are imported by another file now. Returns
-    /// true if there are any.
+    /// true if any rule set was removed.
     async fn remove_missing(&mut self, app: &dyn RuleHost, listing: &RuleListing) -> bool {
         let is_gone =
             |path: &PathBuf| !path.exists() || (listing.is_complete && listing.imported.contains(path));
@@ -228,7 +229,8 @@ impl Folders {
         !gone.is_empty()
     }
 
-    /// Adds the rule set of a source, unless it is there. Returns true if it was added.
+    /// Adds the rule set of a source, unless the service has it already, or its file may still be
+    /// imported by a file with errors. Returns true if the rule set was added.
     async fn add(&mut self, app: &dyn RuleHost, source: &RuleSource, is_complete: bool) -> bool {
         let Some((name, path)) = named_path(source) else { return false };
         let is_hidden_import = !is_complete && self.imported.contains(&path);

@@ -12,9 +12,9 @@ const MAX_KEPT: usize = 16;
 
 /// The earlier versions of a rule set that are kept, oldest first.
 #[derive(Default)]
-pub(super) struct History(VecDeque<Kept>);
+pub(super) struct VersionHistory(VecDeque<EarlierVersion>);
 
-struct Kept {
+struct EarlierVersion {
     generation: u64,
     content: Content,
 }
@@ -27,20 +27,20 @@ enum Content {
     Texts(Vec<(String, String)>),
 }
 
-impl History {
-    /// Keeps a version that another version is about to replace.
+impl VersionHistory {
+    /// Adds a version that another version is about to replace.
     pub fn keep(&mut self, version: &Arc<Version>) {
         let generation = version.live().generation();
-        self.push(Kept { generation, content: Content::Whole(version.clone()) });
+        self.push(EarlierVersion { generation, content: Content::Whole(version.clone()) });
     }
 
-    /// Keeps the texts of a version that is about to be edited, under its generation before the
-    /// edit.
+    /// Adds the texts that an edited version had before the edit. `generation` is its generation
+    /// before the edit.
     pub fn keep_texts(&mut self, generation: u64, texts: Vec<(String, String)>) {
-        self.push(Kept { generation, content: Content::Texts(texts) });
+        self.push(EarlierVersion { generation, content: Content::Texts(texts) });
     }
 
-    fn push(&mut self, kept: Kept) {
+    fn push(&mut self, kept: EarlierVersion) {
         self.0.retain(|old| old.generation != kept.generation);
         self.0.push_back(kept);
         if self.0.len() > MAX_KEPT {

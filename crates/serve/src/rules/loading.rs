@@ -1,4 +1,4 @@
-//! Types that loading rules from files and from HTTP addresses has in common.
+//! Types that are used both to load rules from files and to fetch them from HTTP addresses.
 
 use super::{Histories, OpenHistory, RuleSet};
 use crate::events::Events;
@@ -10,7 +10,8 @@ use rulec_runtime::route::WatchError;
 use std::path::{Path, PathBuf};
 use tokio::task::AbortHandle;
 
-/// The files of a rule set that are needed to compile its texts again after an edit.
+/// The data that is needed to compile the texts of a rule set again, for a rollback or for shadow
+/// rules.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SourceFiles {
     /// The name of the main file, which imports the other files.
@@ -86,7 +87,7 @@ pub(super) struct Feed {
 }
 
 impl Feed {
-    /// Creates a feed. `check` makes the task `task` look soon whether the source has changed.
+    /// Creates a feed. `check` makes the task `task` check soon whether the source has changed.
     pub fn new(check: impl Fn() + Send + Sync + 'static, task: AbortHandle) -> Feed {
         Feed { check: Box::new(check), task }
     }
@@ -102,8 +103,8 @@ impl Drop for Feed {
     }
 }
 
-/// The data with which the rules of every source are loaded: the trusted keys, the metrics and the
-/// events.
+/// The data with which the rules of every source are loaded: the trusted keys, the metrics, the
+/// events, and the stores of histories.
 pub(super) struct Loaders<'a> {
     pub trusted: &'a [VerifyingKey],
     pub metrics: &'a Metrics,
@@ -136,7 +137,7 @@ impl Loaders<'_> {
     ) -> Result<RuleSet, StartError> {
         let files = SourceFiles { main, disk, signed_only: self.signed_only() };
         let store = match self.history {
-            Some(open) => Histories::Kept(open(name).map_err(StartError::History)?),
+            Some(open) => Histories::Persistent(open(name).map_err(StartError::History)?),
             None => Histories::Memory(MemoryStore::default()),
         };
         Ok(RuleSet::new(name.to_owned(), rules, files, store, (self.metrics, self.events)))

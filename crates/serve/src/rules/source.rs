@@ -43,8 +43,8 @@ impl RuleSource {
     }
 }
 
-/// Loads the rules of each source, and watches the sources. With keys, only artifacts that one of
-/// the keys signed are loaded.
+/// Loads the rules of each source, and watches the sources. If `trusted` has keys, loads only
+/// artifacts (compiled rules) that one of the keys has signed.
 ///
 /// Must run inside a tokio runtime.
 ///

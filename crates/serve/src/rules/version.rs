@@ -56,8 +56,8 @@ impl Version {
         }
     }
 
-    /// Returns a version with the same live rules. It is for use after the caller has edited them,
-    /// because derived data of the old version may be out of date.
+    /// Returns a version with the same live rules, after the caller has edited them. The old
+    /// version may hold derived data of the rules before the edit.
     pub fn edited(&self) -> Version {
         // A route that was inserted into rules without routes becomes an entry only when the edits
         // are merged.
@@ -132,7 +132,7 @@ impl Version {
             let generation = self.live.generation();
             self.live.merge()?;
             let rules = self.live.rules();
-            // If the rules were edited in between, the rules may lack that edit, so try again.
+            // If another thread has edited the rules in between, `rules` may lack that edit.
             if self.live.generation() == generation {
                 return Ok((rules, generation));
             }

@@ -40,8 +40,8 @@ impl Activity {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Registers a request. It counts as open until the returned value is dropped.
-    pub fn begin(self: &Arc<Self>) -> OpenRequest {
+    /// Registers a request, which counts as open until the returned value is dropped.
+    pub fn begin_request(self: &Arc<Self>) -> OpenRequest {
         let mut state = self.lock();
         let number = state.next;
         state.next += 1;
@@ -55,9 +55,9 @@ impl Activity {
         !self.lock().open.is_empty()
     }
 
-    /// Returns how long the client may still be idle before the connection is closed, and the limit
-    /// that says so; zero if the time is over. `None` while every open request waits for the
-    /// service, not for the client.
+    /// Returns the limit that applies to the idle client, and how long the client may still be
+    /// idle; zero if this time is over. `None` while every open request waits for the service, not
+    /// for the client.
     pub fn time_left(&self, limits: &Limits) -> Option<(LimitName, Duration)> {
         let state = self.lock();
         let (since, name, limit) = match state.open.values().flatten().min() {
@@ -161,7 +161,7 @@ mod tests {
     async fn a_large_answer_is_given_in_parts() {
         let activity = Activity::new();
         let text = vec![b'x'; 2 * MAX_PART + 1];
-        let mut body = activity.begin().watch(axum::body::Body::from(text.clone()));
+        let mut body = activity.begin_request().watch(axum::body::Body::from(text.clone()));
         assert_eq!(body.size_hint().exact(), Some(text.len() as u64));
         let mut parts = Vec::new();
         while let Some(part) = body.frame().await {
@@ -180,7 +180,7 @@ mod tests {
         let hours_left =
             || activity.time_left(&limits).map(|(name, left)| (name, left.as_secs().div_ceil(3600)));
         assert_eq!(hours_left(), Some((LimitName::head_time, 1)));
-        let (first, second) = (activity.begin(), activity.begin());
+        let (first, second) = (activity.begin_request(), activity.begin_request());
         assert_eq!(hours_left(), None);
         let body = first.watch(axum::body::Body::empty());
         assert_eq!(hours_left(), Some((LimitName::write_time, 3)), "the other request does not hide it");

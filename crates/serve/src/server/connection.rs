@@ -36,7 +36,7 @@ impl Connection {
         let activity = Activity::new();
         let (router, requests) = (TowerToHyperService::new(self.router), activity.clone());
         let service = service_fn(move |request: hyper::Request<Incoming>| {
-            let open = requests.begin();
+            let open = requests.begin_request();
             let answer = router.call(request);
             async move { Ok::<_, Infallible>(answer.await?.map(|body| open.watch(body))) }
         });

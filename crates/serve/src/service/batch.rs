@@ -30,7 +30,8 @@ pub(crate) struct BatchSettings {
 }
 
 impl BatchSettings {
-    /// Returns these settings, with those that are missing taken from `other`.
+    /// Combines two groups of settings. A name that is missing here is taken from `other`. A flag
+    /// is set if one of both groups sets it.
     pub fn or(self, other: BatchSettings) -> BatchSettings {
         BatchSettings {
             rules: self.rules.or(other.rules),
@@ -88,7 +89,7 @@ pub(crate) enum Layout {
     Array,
 }
 
-/// A batch of messages: the rules and the entry that decide them, and the form of the answers.
+/// A batch of messages: the rules and the entry that decide them, and the layout of the answers.
 #[derive(Clone)]
 pub(crate) struct Batch {
     set: Arc<RuleSet>,
@@ -99,12 +100,12 @@ pub(crate) struct Batch {
     trace: Option<TraceId>,
 }
 
-/// Consecutive messages of a batch that are answered together. `None` is a line that was dropped
-/// because it is longer than the limit.
+/// Consecutive messages of a batch that are answered together.
 #[derive(Debug)]
 pub(crate) struct Block {
     /// The number of the block's first message in the batch, from 1.
     pub first: u64,
+    /// The messages as JSON text. `None` for a line that was dropped because it exceeds the limit.
     pub lines: Vec<Option<Bytes>>,
 }
 
@@ -190,9 +191,9 @@ impl BlockAnswers<'_> {
     /// # Errors
     /// If the decision log still has no memory for the decision at the deadline.
     fn answer_line(&mut self, number: u64, message: &[u8]) -> Result<(), Problem> {
-        let room = match self.log {
+        let reservation = match self.log {
             Some(log) => match log.try_reserve(message.len()) {
-                Ok(room) => room,
+                Ok(reservation) => reservation,
                 Err(_) => self.deadline.block_on(log.reserve(message.len()))?,
             },
             None => MemoryReservation::default(),
@@ -212,7 +213,7 @@ impl BlockAnswers<'_> {
                 record: false,
                 trace: batch.trace,
             };
-            Ok(decider.answer(message, Some(number), room, out)?.receipt)
+            Ok(decider.answer(message, Some(number), reservation, out)?.receipt)
         }));
         let problem = match answered {
             Ok(Ok(receipt)) => {

@@ -80,14 +80,14 @@ impl<'m> DecideRequest<'m> {
     /// # Errors
     /// If the request cannot be serialized, which would be a bug.
     pub(crate) fn to_body(&self) -> Result<Bytes, Problem> {
-        super::other::to_bytes(self).map(Bytes::from)
+        super::other::to_json_bytes(self).map(Bytes::from)
     }
 }
 
 /// A decision, with the answer that contains it.
 pub struct Decided {
-    /// The decision. If a classifier found the flow, this is the decision of the keyword patterns,
-    /// which chose none.
+    /// The decision. If a classifier chose the flow, this is the decision of the keyword patterns,
+    /// which chose no flow.
     pub decision: Decision,
     /// The name of the chosen statement, or of the flow that a classifier chose. `None` if nothing
     /// was chosen.
@@ -100,7 +100,7 @@ pub struct Decided {
     pub(crate) receipt: Receipt,
 }
 
-/// The reason why a message gets no answer.
+/// The reason why a message cannot be answered.
 pub(super) enum Unanswered {
     Invalid(JsonError),
     Problem(Problem),
@@ -139,8 +139,8 @@ impl From<Unanswered> for Problem {
     }
 }
 
-/// Everything that decides one message: the rules, the entry, and the parts that the answer must
-/// have.
+/// The context in which one message is decided: the rules, the entry, the parts that the answer
+/// must have, and the decision log.
 #[derive(Clone, Copy)]
 pub(super) struct Decider<'a> {
     pub set: &'a RuleSet,
@@ -227,9 +227,9 @@ impl Service {
             trace,
         };
         let text = request.message.get().as_bytes();
-        let room = self.log().map(|log| log.try_reserve(text.len())).transpose()?.unwrap_or_default();
+        let reservation = self.log().map(|log| log.try_reserve(text.len())).transpose()?.unwrap_or_default();
         let mut body = Vec::with_capacity(256);
-        let answered = decider.answer(text, None, room, &mut body)?;
+        let answered = decider.answer(text, None, reservation, &mut body)?;
         let Answered { decision, route, receipt, .. } = answered;
         Ok(Decided { decision, route, body, set, receipt })
     }
@@ -237,13 +237,13 @@ impl Service {
 
 impl Decider<'_> {
     /// Decides the message `text`, counts the decision, and appends the answer to `out`. `line` is
-    /// the number of the message's line; if it is given, the answer contains it. `room` is the
-    /// memory that the decision log has reserved.
+    /// the number of the message's line; if it is not `None`, the answer contains it. `reservation`
+    /// is the memory that the decision log has reserved.
     pub fn answer(
         &self,
         text: &[u8],
         line: Option<u64>,
-        room: MemoryReservation,
+        reservation: MemoryReservation,
         out: &mut Vec<u8>,
     ) -> Result<Answered, Unanswered> {
         let is_sample = self.set.metrics().traffic().claim_sample(text.len());
@@ -283,7 +283,7 @@ impl Decider<'_> {
             flow: answered.route.clone().filter(|_| answered.by_classifier),
             elapsed,
             trace: self.trace,
-            _room: room,
+            _reservation: reservation,
         });
         Ok(Answered { receipt, ..answered })
     }

@@ -145,8 +145,8 @@ impl Service {
     /// rules read any. Returns the judgement as JSON text.
     ///
     /// # Errors
-    /// If the rules have no such statement, the payload, context, options or message do not have
-    /// its form, or the message cannot be recorded.
+    /// If the rules have no such statement, or the payload, context, options or message are
+    /// invalid. Also if the history cannot be read, or the message cannot be recorded.
     pub(crate) fn judge(&self, kind: &str, request: JudgeRequest<'_>) -> Result<Vec<u8>, Problem> {
         let set = self.set(request.rules.as_deref())?;
         let version = set.active();
@@ -168,7 +168,7 @@ impl Service {
         if let Some(message) = request.message {
             let message = parse_message(&set, rules, message)?;
             judge = judge.message(message.as_object().unwrap_or(&Map::new())).map_err(judge_problem)?;
-            // Recording and reading in one step, no other judgement reads the same messages.
+            // Records and reads in one step, so that no other judgement reads the same messages.
             let past = match request.record {
                 true => rules.observe_and_keep(set.store(), &message)?,
                 false => rules.past(set.store(), &message).map_err(RecordError::from)?,
@@ -178,7 +178,7 @@ impl Service {
         } else if request.record {
             return Err(Problem::invalid("`record` needs the `message` that is recorded"));
         }
-        to_bytes(&JudgementAnswer::new(judge.judge(&Json::Object(payload)), gap))
+        to_json_bytes(&JudgementAnswer::new(judge.judge(&Json::Object(payload)), gap))
     }
 
     /// Runs a workflow until it ends, or until shortly before the deadline, so that its state can
@@ -227,7 +227,7 @@ impl Service {
             true => (None, None),
             false => self.saved_text(&saved)?,
         };
-        to_bytes(&WorkflowAnswer { complete, report, saved, not_saved })
+        to_json_bytes(&WorkflowAnswer { complete, report, saved, not_saved })
     }
 
     /// Returns the JSON text of a saved run. If a request cannot contain so long a text, returns
@@ -259,14 +259,15 @@ impl Service {
         let analysis = rules
             .analyze_message(&message)
             .map_err(|error| Problem::not_answerable(error.to_message().as_str()))?;
-        to_bytes(&analysis)
+        to_json_bytes(&analysis)
     }
 
     /// Records a message in the history without deciding it. Also returns the receipt for its line
     /// in the decision log.
     ///
     /// # Errors
-    /// If the rules read no history, or the message lacks the field of the time or of the key.
+    /// If the rules read no history, the message is invalid, or the message lacks the field of the
+    /// time or of the key. Also if the store of recorded messages fails.
     pub(crate) fn observe(&self, request: &ObserveRequest<'_>) -> Result<(Json, Receipt), Problem> {
         let set = self.set(request.rules.as_deref())?;
         let version = set.active();
@@ -282,7 +283,7 @@ impl Service {
     /// `@private` fields are masked.
     ///
     /// # Errors
-    /// If no rule set has this name, or the rules have another generation.
+    /// If there is no such rule set or language, or the rules have another generation.
     pub(crate) fn test(&self, request: &TestRequest) -> Result<Json, Problem> {
         let language = read_language(request.language.as_deref())?;
         let version = self.set(request.rules.as_deref())?.active();
@@ -313,7 +314,7 @@ impl Service {
     }
 }
 
-pub(super) fn to_bytes(answer: &impl Serialize) -> Result<Vec<u8>, Problem> {
+pub(super) fn to_json_bytes(answer: &impl Serialize) -> Result<Vec<u8>, Problem> {
     serde_json::to_vec(answer)
         .map_err(|error| Problem::broken(format!("the answer cannot be written: {error}")))
 }

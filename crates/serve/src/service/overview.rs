@@ -1,7 +1,7 @@
 //! Describes the rules in force, for `GET /v1/rules` and `GET /v1/rules/{rules}`.
 
 use super::Service;
-use super::other::to_bytes;
+use super::other::to_json_bytes;
 use crate::log::DecisionLog;
 use crate::problem::{Problem, finding_json};
 use crate::rules::{RuleSet, Texts, Version, compiler};
@@ -18,8 +18,8 @@ impl Service {
     pub(crate) fn overview(&self) -> Result<Vec<u8>, Problem> {
         let sets: Result<Vec<Json>, Problem> =
             self.sets().iter().map(|set| short(set, &set.active())).collect();
-        let log = self.log().map(DecisionLog::end);
-        to_bytes(&json!({ "version": env!("CARGO_PKG_VERSION"), "rules": sets?, "log": log }))
+        let log = self.log().map(DecisionLog::chain_end);
+        to_json_bytes(&json!({ "version": env!("CARGO_PKG_VERSION"), "rules": sets?, "log": log }))
     }
 
     /// Returns the entity tag of a rule set, and its full description as JSON text. Leaves out the
@@ -33,7 +33,7 @@ impl Service {
         let tag = version.tag()?;
         match tag.as_bytes() == known {
             true => Ok((tag, None)),
-            false => Ok((tag, Some(to_bytes(&full(&set, &version, texts)?)?))),
+            false => Ok((tag, Some(to_json_bytes(&full(&set, &version, texts)?)?))),
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Describes the live traffic of all rule sets, for `GET /v1/traffic`.
 
 use super::Service;
-use super::other::to_bytes;
+use super::other::to_json_bytes;
 use super::why::explain;
 use crate::problem::Problem;
 use crate::rules::RuleSet;
-use crate::traffic::{Counts, NearMiss, RouteTraffic, SECONDS, Unknown};
+use crate::traffic::{Counts, NearMiss, RouteTraffic, SECONDS, UnknownCondition};
 use rulec::{Explanation, Language};
 use rulec_lang::value::format_datetime;
 use rulec_runtime::route::Credentials;
@@ -36,7 +36,7 @@ struct SetTraffic {
     /// Number of messages that are not JSON objects.
     invalid: Counts,
     near_misses: Vec<NearMiss>,
-    unknown: Vec<Unknown>,
+    unknown: Vec<UnknownCondition>,
 }
 
 impl Service {
@@ -46,8 +46,8 @@ impl Service {
     /// # Errors
     /// If edited rules do not compile, which would be a bug in the library.
     pub(crate) fn traffic(&self, language: Language) -> Result<Vec<u8>, Problem> {
-        let rules: Result<_, Problem> = self.sets().iter().map(|set| of_set(set, language)).collect();
-        to_bytes(&TrafficAnswer {
+        let rules: Result<_, Problem> = self.sets().iter().map(|set| set_traffic(set, language)).collect();
+        to_json_bytes(&TrafficAnswer {
             now: format_datetime(OffsetDateTime::now_utc()),
             seconds: SECONDS,
             rules: rules?,
@@ -67,7 +67,7 @@ fn mask_credentials(explanation: Explanation, messages: Vec<Json>) -> Option<Exp
     serde_json::from_value(json).ok()
 }
 
-fn of_set(set: &RuleSet, language: Language) -> Result<SetTraffic, Problem> {
+fn set_traffic(set: &RuleSet, language: Language) -> Result<SetTraffic, Problem> {
     let version = set.active();
     let (rules, generation) = (version.rules()?, version.generation()?);
     let traffic = set.metrics().traffic();

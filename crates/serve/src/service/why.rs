@@ -2,7 +2,7 @@
 //! logged, and the message is not recorded.
 
 use super::Service;
-use super::other::{parse_message, to_bytes};
+use super::other::{parse_message, to_json_bytes};
 use super::request::{check_generation, read_language};
 use crate::problem::Problem;
 use crate::rules::Version;
@@ -57,8 +57,8 @@ impl Service {
     /// read any. Values of `@private` fields are masked. Returns the answer as JSON text.
     ///
     /// # Errors
-    /// If there are no such rules or no such entry, the rules have another generation, or the
-    /// message is not a JSON object.
+    /// If there are no such rules, entry or language, the rules have another generation, or the
+    /// message is not a JSON object. Also if the store of recorded messages fails.
     pub(crate) fn why(&self, request: &WhyRequest<'_>) -> Result<Vec<u8>, Problem> {
         let language = read_language(request.language.as_deref())?;
         let set = self.set(request.rules.as_deref())?;
@@ -76,7 +76,7 @@ impl Service {
         let question = Question::new(rules, entry.name()).ok();
         let failure = question.as_ref().and_then(|question| question.answer(&message).err());
         let localized = |text: Message| text.in_language(language).to_string();
-        to_bytes(&WhyAnswer {
+        to_json_bytes(&WhyAnswer {
             generation,
             explanation,
             breaches: decision.breaches(),

@@ -231,7 +231,7 @@ async fn valid_requests_are_accepted_and_invalid_ones_refused() {
     }
 }
 
-/// The settings in the address hold for an array as for lines.
+/// The settings in the query string hold for an array of messages, as for a stream of lines.
 #[tokio::test]
 async fn the_address_of_an_array_has_settings() {
     let service = start_with(RULES, with_tokens).await;

@@ -1,4 +1,4 @@
-//! Decisions, payloads, workflows, analyses and tests.
+//! Tests of the requests for decisions, payloads, workflows, analyses and runs of `test` blocks.
 
 use super::{RULES, start};
 use rulec::{Rules, payload::Judge};
@@ -155,7 +155,7 @@ async fn payloads_are_judged_as_the_library_judges_them() {
     assert_eq!(service.post("/v1/judge/ordr", r#"{"payload": {}}"#).await.status, 404);
 }
 
-/// Cause: a judgement read an empty history.
+/// Regression test: a judgement read an empty history.
 #[tokio::test]
 async fn judgements_read_the_history_of_their_message() {
     let text = r#"
@@ -183,8 +183,8 @@ async fn judgements_read_the_history_of_their_message() {
     assert_eq!(service.post("/v1/judge/call", timeless).await.status, 422);
 }
 
-/// Cause: `why_not` decided with an empty history, so it asked for a change of a message that
-/// selects the route already.
+/// Regression test: `why_not` decided with an empty history, so it asked for a change of a message
+/// that selects the route already.
 #[tokio::test]
 async fn why_not_reads_the_history() {
     let text = r#"

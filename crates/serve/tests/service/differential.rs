@@ -107,7 +107,7 @@ impl Running {
 }
 
 /// Removes `history_gap`, the report that a message has no key for the history. Only the service
-/// reports this. It decides with an empty history, but the library decides here without a history.
+/// reports this: the service decides with an empty history, the library without a history.
 fn without_gap(answers: &str) -> String {
     answers.replace(r#","history_gap":"no_key""#, "")
 }

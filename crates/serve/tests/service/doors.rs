@@ -29,7 +29,7 @@ async fn opa_s_data_api_is_answered() {
     for wrong in ["{", r#"[{"action": {"name": "read"}}]"#, "[]", "null"] {
         assert_eq!(service.post("/v1/data", wrong).await.status, 400, "{wrong}");
     }
-    // OPA answers a path that names nothing with an empty object.
+    // OPA answers with an empty object if nothing has the requested path.
     let undefined = service.post("/v1/data/nothing", &body).await;
     assert_eq!((undefined.status, undefined.text().as_str()), (200, "{}"));
 }
@@ -185,7 +185,7 @@ default -> deny
     let service = start(RULES).await;
     let request = service.client.get(format!("{}/ext_authz/", service.url));
     assert_eq!(service.send(request.header("x-team", "a").header("x-team", "b")).await.status, 200);
-    // The HTTP/2 client sends the host in the address, not as a header.
+    // The HTTP/2 client sends the host in the request's URI, not as a header.
     let client = reqwest::Client::builder().no_proxy().http2_prior_knowledge().build().expect("a client");
     let request = client.get(format!("{}/ext_authz/", service.url));
     assert_eq!(service.send(request.header("x-team", "a, b")).await.status, 200);

@@ -46,7 +46,7 @@ fn request(is_post: bool, path: &str) -> Vec<u8> {
     block
 }
 
-/// Returns the next part of a flood. `number` counts from 0.
+/// A kind of flood: returns the frames of the flood's part `number`, from 0.
 type Flood = fn(number: u32) -> Vec<u8>;
 
 const FLOODS: [(&str, Flood); 6] = [
@@ -91,7 +91,7 @@ async fn attack(address: String, flood: Flood, reads: bool) {
     reader.abort();
 }
 
-/// A service in a process of its own, which ends with this value.
+/// A service in a process of its own, which is killed when this value is dropped.
 struct Flooded {
     child: Child,
     address: String,
@@ -113,7 +113,7 @@ impl Flooded {
     }
 
     /// Returns the largest number of bytes that the process has had in memory; `None` if the
-    /// system does not say it.
+    /// operating system does not report it.
     fn peak_bytes(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -110,14 +110,15 @@ async fn a_broken_new_file_leaves_what_is_in_force() {
     service.wait_for("/v1/rules", |rules| names(rules) == ["support", "billing"]).await;
 }
 
-/// While the importing file is broken, the service cannot see what it imports.
+/// While the importing file is broken, the service cannot read its imports. It must then remember
+/// which files were imported before.
 #[tokio::test]
 async fn an_imported_file_does_not_become_a_rule_set() {
     let service = start().await;
     service.write("common.rules", "default -> common");
     service.wait_for("/v1/rules", |rules| names(rules) == ["support", "common"]).await;
     service.write("support.rules", "# imports common.rules\ndefault -> chat");
-    // The content of a file does not change the list of files, so the service is asked.
+    // A changed file does not make the service list the folder again, so it is asked to.
     service.stop.send(Stop::Reload).await.expect("it runs");
     service.wait_for("/v1/rules", |rules| names(rules) == ["support"]).await;
     service.write("support.rules", "broken");

@@ -1,4 +1,4 @@
-//! The doors over gRPC, as clients see them that are made from the same `.proto` files.
+//! Tests of the gRPC services, with clients that are generated from the same `.proto` files.
 
 use super::{RULES, Running, start, start_with};
 use hyper_util::client::legacy::Client;
@@ -21,7 +21,7 @@ use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
 use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
 use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
 
-/// Clients that the build script makes for the tests.
+/// Clients that the build script generates for the tests.
 #[allow(clippy::all, clippy::pedantic, dead_code, reason = "generated")]
 pub(super) mod pb {
     include!(concat!(env!("OUT_DIR"), "/client/all.rs"));
@@ -29,7 +29,7 @@ pub(super) mod pb {
 
 pub(super) type Transport = Client<HttpConnector, tonic::body::Body>;
 
-/// Returns a connection, and the address of the service.
+/// Returns an HTTP/2 client, and the address of the service.
 pub(super) fn transport(service: &Running) -> (Transport, hyper::Uri) {
     let client = Client::builder(TokioExecutor::new()).http2_only(true).build_http();
     (client, service.url.parse().expect("an address"))
@@ -44,14 +44,14 @@ fn message(text: &str) -> DecideRequest {
     DecideRequest { message: text.to_owned().into(), ..DecideRequest::default() }
 }
 
-/// Returns the error as the doors over HTTP send it.
+/// Returns the error in the metadata of a gRPC status: the same JSON as over HTTP.
 #[track_caller]
 fn problem(status: &Status) -> Json {
     let sent = status.metadata().get_bin("rulec-problem-bin").expect("an error of the service");
     serde_json::from_slice(&sent.to_bytes().expect("bytes")).expect("JSON")
 }
 
-/// The answers have the bytes of the answers over HTTP, and so have the errors.
+/// Answers over gRPC have the same bytes as over HTTP. Errors have the same JSON.
 #[tokio::test]
 async fn decisions_are_those_over_http() {
     let service = start(RULES).await;
@@ -137,7 +137,7 @@ async fn errors_have_codes() {
     assert_eq!(service.post("/rulec.v1.Rules/Decide", "{}").await.status, 415);
 }
 
-/// Returns a request with one message, whose bytes are given.
+/// Returns a gRPC request to `method` with one Protobuf message, whose encoded bytes are `message`.
 fn raw_request(address: &str, method: &str, message: &[u8]) -> hyper::Request<tonic::body::Body> {
     let mut frame = vec![0];
     frame.extend_from_slice(&u32::try_from(message.len()).expect("a short message").to_be_bytes());
@@ -349,7 +349,7 @@ async fn the_other_questions_are_answered_as_over_http() {
 
 #[tokio::test]
 async fn health_follows_the_service() {
-    // The health needs no token.
+    // A health check needs no token.
     let service = start_with(RULES, super::admin::with_tokens).await;
     let (transport, address) = transport(&service);
     let mut client = HealthClient::with_origin(transport, address);
@@ -451,13 +451,13 @@ async fn a_decision_is_logged_with_its_trace() {
     assert!(!log.contains("555-0100"), "private values are masked");
 }
 
-/// Asks over a connection of any kind, and returns the status of gRPC.
+/// Sends a request over a connection, such as a Unix socket, and returns the gRPC status.
 async fn ask_over(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> String {
     use http_body_util::BodyExt;
     let handshake = hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await;
     let (mut sender, connection) = handshake.expect("a connection");
     tokio::spawn(connection);
-    // The message `{}` is the field 3.
+    // In the Protobuf request, the message to decide is the field 3. Here, it is `{}`.
     let request = raw_request("http://localhost", "rulec.v1.Rules/Decide", b"\x1a\x02{}");
     let response = sender.send_request(request).await.expect("an answer");
     let body = response.into_body().collect().await.expect("a body");

@@ -112,7 +112,7 @@ async fn raw_headers_are_read() {
     assert_eq!(read(answer), (200, Some("joined".to_owned())));
 }
 
-/// What cannot be decided is never allowed.
+/// A request that cannot be decided is never allowed.
 #[tokio::test]
 async fn doubt_is_a_denial() {
     let service = start_with("default -> allow", |options, _| options.limits.body = 1000).await;
@@ -142,7 +142,7 @@ async fn doubt_is_a_denial() {
     assert_eq!(long.expect_err("it is over the limit").code(), Code::ResourceExhausted);
 }
 
-/// The rules of a service with several rule sets are not known, so the request is denied.
+/// Without a token, Envoy gets an error. With a token that may not decide, the request is denied.
 #[tokio::test]
 async fn errors_of_the_service_are_denials_or_errors() {
     let service = start_with("default -> allow", |options, folder| {

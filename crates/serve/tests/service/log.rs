@@ -148,7 +148,7 @@ async fn a_chain_goes_on_over_full_files_and_restarts() {
     assert_eq!((logs.len(), decisions(&read_log(&logs[0])).len()), (1, 6));
 }
 
-/// Returns settings that continue a log.
+/// Returns the settings with which a new service continues the log at `path`.
 fn again(path: &Path) -> LogOptions {
     log_options(path.to_owned(), LogMode::Sync)
 }
@@ -279,8 +279,8 @@ async fn a_log_that_cannot_be_written_refuses_answers() {
     assert!(service.get("/metrics").await.text().contains("rulec_log_failed_total 1"));
 }
 
-/// Checks that the status is not 503, after which a caller sends the request again. That would
-/// change the rules, or record the message, twice.
+/// Checks that the status is not 503, after which a caller sends the request again. A repeated
+/// request would change the rules, or record the message, twice.
 #[tokio::test]
 async fn a_log_that_cannot_be_written_does_not_deny_a_change_that_is_made() {
     let text = "input { now: datetime, session: string }\n\
@@ -399,7 +399,7 @@ async fn no_answered_decision_is_lost() {
     assert!(lost.is_empty(), "of {} answered decisions, these are lost: {lost:?}", answered.len());
 }
 
-/// A replay of the log needs the messages that were only recorded.
+/// A replay of the log also needs the messages that were recorded without a decision.
 #[tokio::test]
 async fn an_observed_message_is_a_line_of_its_own_kind() {
     let rules = "input { tool: string, card?: string @private, now: datetime }\nhistory keep 1h\n\

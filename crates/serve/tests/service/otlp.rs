@@ -1,5 +1,5 @@
-//! Tests of the export to an OpenTelemetry collector. A small collector on a loopback port keeps
-//! what it gets.
+//! Tests of the export to an OpenTelemetry collector. A small collector on a loopback port stores
+//! the requests that it receives.
 
 use super::log::log_options;
 use super::{RULES, Running, start_with};
@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT: &str = "00f067aa0ba902b7";
 
-/// A collector that keeps each request: its path, its header `authorization`, and its body.
+/// A collector that stores each request: its path, its header `authorization`, and its body.
 #[derive(Clone, Default)]
 struct Collector(Arc<Mutex<Vec<(String, String, Json)>>>);
 
@@ -45,7 +45,7 @@ impl Collector {
         address
     }
 
-    /// Returns all spans, or all metrics, that have arrived.
+    /// Returns the spans (path `/v1/traces`) or the metrics (path `/v1/metrics`) that have arrived.
     fn got(&self, path: &str) -> Vec<Json> {
         let (resources, scopes, items) = match path {
             "/v1/traces" => ("resourceSpans", "scopeSpans", "spans"),
@@ -96,7 +96,7 @@ async fn a_request_is_a_span_of_the_caller_s_trace() {
     service.post("/v1/decide", body).await.json();
     let path = service.folder.path().join("log.jsonl");
     let log = std::fs::read_to_string(&path).expect("a file");
-    // The end of the service sends what waits.
+    // When the service ends, it sends the spans that wait.
     service.end().await;
     let spans = collector.got("/v1/traces");
     assert_eq!(spans.len(), 3, "the caller does not record one trace: {spans:?}");

@@ -1,4 +1,4 @@
-//! Rules at an address, from a server that misbehaves in each way.
+//! Tests of rules at an HTTP address, whose server misbehaves in many ways.
 
 use super::{Running, start_with};
 use axum::Router;
@@ -16,7 +16,7 @@ use std::time::Duration;
 
 const KEY: &str = include_str!("../../../../tests/keys/only-for-tests.pem");
 
-/// What the server of the rules answers.
+/// The answer of the server of the rules.
 #[derive(Clone)]
 enum Reply {
     /// Rules with a tag; the status 304 to a request with this tag.
@@ -26,9 +26,9 @@ enum Reply {
     Status(StatusCode),
     /// The status 302 with this address.
     Redirect(String),
-    /// A head, and no byte of the body.
+    /// The head of a response, and no byte of its body.
     Slow,
-    /// Fewer bytes than the head says.
+    /// A part of a body, after which the connection breaks.
     Short,
 }
 
@@ -58,7 +58,7 @@ impl Origin {
         self.asked.lock().expect("no test panics here").len()
     }
 
-    /// Waits until a request has come and the next one after it, so that the first is answered.
+    /// Waits for two more requests. When the second one arrives, the first one was answered.
     async fn wait_for_two(&self) {
         let count = self.count();
         while self.count() < count + 2 {
@@ -190,7 +190,7 @@ async fn a_server_that_fails_changes_nothing() {
         let overview = service.wait_for("/v1/rules", failed).await;
         assert_eq!(overview["rules"][0]["source"]["refused"], 0, "nothing was refused");
         assert_eq!(target(&service).await, "one");
-        // The same rules are reached again, so the error ends.
+        // The server sends the same rules again, so the status holds no error any more.
         origin.set(text("default -> one", "\"1\""));
         let reload = || async { service.stop.send(rulec_serve::Stop::Reload).await.expect("it runs") };
         while !error_of(&service.get("/v1/rules").await.json()).is_empty() {

@@ -26,7 +26,7 @@ impl Running {
         value.unwrap_or(0.0)
     }
 
-    /// Waits until a count has at least this value.
+    /// Waits until the metric `name` has at least the value `least`.
     pub(super) async fn wait_for_metric(&self, name: &str, least: f64) {
         while self.metric(name).await < least {
             tokio::task::yield_now().await;
@@ -81,7 +81,7 @@ async fn a_long_answer_to_an_array_is_sent_in_parts() {
 }
 
 /// A workflow that never ends is stopped by the deadline or by the limit of its steps. So a client
-/// cannot make a run use any amount of memory.
+/// cannot make a run use unlimited memory.
 #[tokio::test]
 async fn a_workflow_without_an_end_is_stopped_and_can_be_resumed() {
     let text = "router again(output) { when output.stop -> next[1]  otherwise -> next[0] loopback }\n\

@@ -12,7 +12,8 @@ route asked when text contains "help" -> chat
 "#;
 
 impl Running {
-    /// Sends a message until its near misses are kept. Only some messages are.
+    /// Sends a message repeatedly, until the traffic shows its near misses. The service stores only
+    /// some messages for the traffic.
     async fn near_misses_of(&self, message: Json) -> Json {
         let body = json!({ "message": message }).to_string();
         loop {
@@ -80,8 +81,8 @@ async fn unknown_conditions_are_counted() {
     assert!(!because.is_ascii(), "{because}");
 }
 
-/// Cause: a near miss was explained with the messages that were recorded since, so such rules had
-/// none at all.
+/// Regression test: a near miss was explained with messages that were recorded later, so rules with
+/// a history had no near misses.
 #[tokio::test]
 async fn near_misses_read_the_history_of_their_decision() {
     let text = "input { text?: string, now: datetime }\nhistory keep 1h\n\
@@ -106,8 +107,8 @@ async fn near_misses_read_the_history_of_their_decision() {
     }
 }
 
-/// Cause: only the credentials of the message itself were masked, but the explanation of a near
-/// miss shows the history too.
+/// Regression test: only the credentials of the message itself were masked, but the explanation of
+/// a near miss shows the history too.
 #[tokio::test]
 async fn near_misses_mask_the_credentials_of_earlier_messages() {
     let text = "input { text?: string, now: datetime, headers?: dict<string> }\nhistory keep 1h\n\

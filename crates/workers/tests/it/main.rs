@@ -1,3 +1,3 @@
-//! Tests of the workers that need no feature.
+//! Tests of the workers that are compiled without any feature of this crate.
 
 mod python;

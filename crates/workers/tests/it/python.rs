@@ -11,7 +11,7 @@ fn python() -> Python {
     Python::new("python3").expect("these tests need `python3` in PATH")
 }
 
-/// Runs code in a plan of one node.
+/// Runs a plan with one `PYTHON` node, which has this config.
 async fn run(python: Python, config: Value) -> RunReport {
     let rules =
         Rules::from_text("payload create_node { node_type: string; node_name: string; config: dict }");

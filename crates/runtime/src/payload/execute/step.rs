@@ -227,7 +227,7 @@ impl PlanStep {
             }
             (node, remaining.map_or(limit, |remaining| limit.min(remaining)))
         };
-        let output = match self.work_of(&node.kind)? {
+        let output = match self.node_work(&node.kind)? {
             NodeWork::Processor(factory) => self.call_processor(factory, &node, input, limit).await?,
             NodeWork::Condition => {
                 self.count_step()?;
@@ -287,7 +287,7 @@ impl PlanStep {
             state.fill_placeholders(&without_control_fields(node), input, &self.run_settings)?
         };
         let settings = LoopSettings::read(node, &filled_node.config)?;
-        let NodeWork::Processor(factory) = self.work_of(&settings.body.kind)? else {
+        let NodeWork::Processor(factory) = self.node_work(&settings.body.kind)? else {
             return Err(format!("a loop cannot repeat a node of type `{}`", settings.body.kind));
         };
         let rounds = settings.rounds_within(max_rounds)?;
@@ -319,7 +319,7 @@ impl PlanStep {
     }
 
     /// Returns how nodes of the type `kind` run. Returns an error if the type is not registered.
-    fn work_of(&self, kind: &str) -> Result<&NodeWork, String> {
+    fn node_work(&self, kind: &str) -> Result<&NodeWork, String> {
         let work = self.run_settings.kinds.get(kind);
         work.ok_or_else(|| unknown_kind_error(kind, &self.id, &self.run_settings).to_string())
     }

@@ -1,5 +1,5 @@
 //! Runs the conformance cases of workflows. One file of cases came with the original specification;
-//! the others were written from its text.
+//! the other file was written from its text.
 
 use rulec_conformance::workflow::{KINDS, check_case, run_case};
 use serde_json::{Value, json};

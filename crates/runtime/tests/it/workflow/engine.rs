@@ -145,7 +145,7 @@ async fn causes_of_an_error_are_told() {
 }
 
 /// Runs children that wait for each other, so they end only if they run concurrently.
-async fn children_meet() {
+async fn run_children_that_meet() {
     let barrier = Arc::new(Barrier::new(3));
     let meeting = from_fn(move |_| {
         let barrier = barrier.clone();
@@ -165,12 +165,12 @@ async fn children_meet() {
 
 #[tokio::test]
 async fn children_run_side_by_side_on_one_thread() {
-    children_meet().await;
+    run_children_that_meet().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn children_run_side_by_side_on_two_threads() {
-    children_meet().await;
+    run_children_that_meet().await;
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Words that processors and applications may use, but not the engine. `loop` alone is omitted,
 /// because the engine's graphs have loops.
-const BUSINESS: [&str; 23] = [
+const PROCESSOR_WORDS: [&str; 23] = [
     "should_exit",
     "shouldexit",
     "approved",
@@ -32,27 +32,27 @@ const BUSINESS: [&str; 23] = [
     "\"loop\"",
 ];
 
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+fn collect_files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            sources(&path, found);
+            collect_files(&path, found);
         } else {
             found.push(path);
         }
     }
 }
 
-fn names_in(text: &str) -> Vec<&'static str> {
+fn words_in(text: &str) -> Vec<&'static str> {
     let text = text.to_lowercase();
-    BUSINESS.into_iter().filter(|word| text.contains(word)).collect()
+    PROCESSOR_WORDS.into_iter().filter(|word| text.contains(word)).collect()
 }
 
 #[test]
 fn the_engine_has_no_business_names() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files = vec![src.join("workflow.rs")];
-    sources(&src.join("workflow"), &mut files);
+    collect_files(&src.join("workflow"), &mut files);
     // The processors may use these words.
     let is_processor = |file: &PathBuf| {
         file.ends_with("processors.rs") || file.parent().is_some_and(|folder| folder.ends_with("processors"))
@@ -61,11 +61,11 @@ fn the_engine_has_no_business_names() {
     assert_eq!(processors.len(), 2, "{processors:?}");
     assert!(engine.len() > 8, "{engine:?}");
     for file in engine {
-        let found = names_in(&fs::read_to_string(&file).unwrap());
+        let found = words_in(&fs::read_to_string(&file).unwrap());
         assert!(found.is_empty(), "{} names {found:?}", file.display());
     }
     // The processors contain the words, so the search works.
     for file in processors {
-        assert!(!names_in(&fs::read_to_string(&file).unwrap()).is_empty(), "{}", file.display());
+        assert!(!words_in(&fs::read_to_string(&file).unwrap()).is_empty(), "{}", file.display());
     }
 }

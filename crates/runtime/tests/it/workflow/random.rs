@@ -26,8 +26,8 @@ impl Random {
     }
 }
 
-/// Returns a random case of the kind `workflow`, without its `expected`.
-fn case(seed: u64) -> Value {
+/// Returns a random conformance case of the kind `workflow`, without its expected result.
+fn random_case(seed: u64) -> Value {
     let mut random = Random(seed);
     let ids = ["a", "b", "c", "d", "e", "f", "g", "h"];
     let count = 2 + random.below(ids.len() - 1);
@@ -78,7 +78,7 @@ fn case(seed: u64) -> Value {
 }
 
 /// A direct recursive implementation of workflow runs, with which the engine is compared.
-struct Plain<'c> {
+struct ReferenceRun<'c> {
     case: &'c Value,
     runs: BTreeMap<String, usize>,
     waiting: BTreeMap<String, usize>,
@@ -86,13 +86,14 @@ struct Plain<'c> {
     deliveries: Vec<(String, String, bool, bool)>,
 }
 
-/// Step limit after which a random case is discarded.
-const STEPS: usize = 300;
+/// Number of steps after which a random case is discarded.
+const MAX_STEPS: usize = 300;
 
-impl<'c> Plain<'c> {
-    /// Runs a case, up to the step limit. Returns the state at the end of the run.
+impl<'c> ReferenceRun<'c> {
+    /// Runs a case, at most for about the number of steps after which a case is discarded. Returns
+    /// the state at the end of the run.
     fn read(case: &'c Value) -> Self {
-        let mut plain = Plain {
+        let mut plain = ReferenceRun {
             case,
             runs: BTreeMap::new(),
             waiting: BTreeMap::new(),
@@ -134,7 +135,7 @@ impl<'c> Plain<'c> {
     }
 
     fn run(&mut self, id: &str) {
-        if self.executed.len() > STEPS {
+        if self.executed.len() > MAX_STEPS {
             return;
         }
         if self.kind(id) == "parallel" {
@@ -143,15 +144,15 @@ impl<'c> Plain<'c> {
             let runnable: Vec<String> = runnable.cloned().collect();
             let outputs: Vec<_> = runnable.iter().map(|child| self.process(child)).collect();
             for (child, output) in runnable.iter().zip(outputs) {
-                self.hand_on(child, output);
+                self.deliver_output(child, output);
             }
         } else {
             let output = self.process(id);
-            self.hand_on(id, output);
+            self.deliver_output(id, output);
         }
     }
 
-    fn hand_on(&mut self, from: &str, output: Option<Value>) {
+    fn deliver_output(&mut self, from: &str, output: Option<Value>) {
         let Some(output) = output else { return };
         let next = self.next(from);
         let slot = |slot: usize| next.get(slot).map_or(next.clone(), |id| vec![id.clone()]);
@@ -166,7 +167,7 @@ impl<'c> Plain<'c> {
             _ => (next, false),
         };
         for to in targets {
-            if self.executed.len() > STEPS {
+            if self.executed.len() > MAX_STEPS {
                 return;
             }
             let known = self.kind(&to) != "ghost";
@@ -195,9 +196,9 @@ impl<'c> Plain<'c> {
 fn the_engine_does_what_a_plain_reading_does() {
     let (mut compared, mut joins, mut backs, mut stalls) = (0, 0, 0, 0);
     for seed in 0..1_500 {
-        let case = case(seed);
-        let plain = Plain::read(&case);
-        if plain.executed.len() > STEPS {
+        let case = random_case(seed);
+        let plain = ReferenceRun::read(&case);
+        if plain.executed.len() > MAX_STEPS {
             continue;
         }
         compared += 1;
@@ -216,7 +217,7 @@ fn the_engine_does_what_a_plain_reading_does() {
 }
 
 /// Returns the nodes that, according to the check, can never receive all their inputs.
-fn impossible(workflow: &Workflow) -> Vec<NodeId> {
+fn unfillable_joins(workflow: &Workflow) -> Vec<NodeId> {
     let errors = workflow.findings().iter().filter(|finding| finding.severity == Severity::Error);
     errors
         .filter(|finding| matches!(finding.kind, FindingKind::ExclusiveJoin | FindingKind::JoinNeverFills))
@@ -228,7 +229,7 @@ fn impossible(workflow: &Workflow) -> Vec<NodeId> {
 fn what_the_check_calls_impossible_does_not_happen() {
     let (mut checked, mut sound) = (0, 0);
     for seed in 0..3_000 {
-        let case = case(seed);
+        let case = random_case(seed);
         let mut builder =
             Workflow::builder("a").kind("any", |_| Ok(from_fn(|input: Value| async move { Ok(input) })));
         for (id, node) in case["nodes"].as_object().unwrap() {
@@ -241,10 +242,10 @@ fn what_the_check_calls_impossible_does_not_happen() {
             builder = builder.node(plain);
         }
         let workflow = builder.build_unchecked().unwrap();
-        let never = impossible(&workflow);
+        let never = unfillable_joins(&workflow);
         checked += never.len();
         sound += workflow.findings().is_empty() as usize;
-        for (_, to, ready, back) in &Plain::read(&case).deliveries {
+        for (_, to, ready, back) in &ReferenceRun::read(&case).deliveries {
             let filled = *ready && !*back && never.iter().any(|id| **id == **to);
             assert!(!filled, "seed {seed}: `{to}` was filled in {case}");
         }

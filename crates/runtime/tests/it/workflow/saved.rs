@@ -48,7 +48,7 @@ fn review(rules: &Rules) -> Workflow {
 }
 
 /// Returns the run as another process would read it.
-fn stored(run: &Run) -> SavedRun {
+fn save_and_read(run: &Run) -> SavedRun {
     serde_json::from_str(&serde_json::to_string(&run.save()).unwrap()).unwrap()
 }
 
@@ -134,7 +134,7 @@ async fn a_run_resumed_after_any_node_ends_as_one_that_was_not_interrupted() {
         for _ in 0..stop {
             assert!(run.step().await);
         }
-        let saved = stored(&run);
+        let saved = save_and_read(&run);
         drop(run);
         let report = review(&rules).resume(saved).unwrap().to_end().await;
         assert_eq!(report, whole, "stopped after {stop}");
@@ -161,14 +161,14 @@ async fn changes_are_added_only_if_none_is_missing() {
 #[tokio::test]
 async fn a_saved_run_of_another_graph_is_refused_with_the_difference() {
     let build = |text: &str| workflow(text).build().unwrap();
-    let saved = stored(&build("a > b").begin(json!({})));
+    let saved = save_and_read(&build("a > b").begin(json!({})));
     let refused = |flow: Workflow| flow.resume(saved.clone()).err().unwrap().to_string();
     assert!(refused(build("a > b c")).contains("the node `a` is of another kind or leads elsewhere"));
     assert!(refused(build("a > b; b > c")).contains("the node `b` is of another kind or leads elsewhere"));
     assert!(refused(build("a")).contains("the node `a` is of another kind"));
     assert!(build("a > b").resume(saved.clone()).is_ok());
     // A router with other routes makes another graph; conditions may change.
-    let saved = |text: &str| stored(&review(&Rules::from_text(text).unwrap()).begin(json!({})));
+    let saved = |text: &str| save_and_read(&review(&Rules::from_text(text).unwrap()).begin(json!({})));
     let rules = Rules::from_text(REVIEW).unwrap();
     let turned = REVIEW.replace("approved -> next[0]", "approved -> next");
     assert!(review(&rules).resume(saved(&turned)).is_err());
@@ -197,7 +197,7 @@ async fn a_node_that_failed_is_run_again_when_asked_for_and_the_others_are_not()
     let flow = fragile(&broken, &runs);
     let mut run = flow.begin(json!({"n": 1}));
     while run.step().await {}
-    let saved = stored(&run);
+    let saved = save_and_read(&run);
     let report: Report = run.finish();
     assert_eq!((report.failures.len(), report.failures[0].kind), (1, FailureKind::Error));
     assert_eq!(report.stalled.len(), 1);
@@ -224,7 +224,7 @@ async fn a_run_that_hit_its_limit_goes_on_with_a_higher_one() {
     let flow = |limit| workflow("a > b; b > c").step_limit(limit).build().unwrap();
     let mut run = flow(2).begin(json!({}));
     while run.step().await {}
-    let saved = stored(&run);
+    let saved = save_and_read(&run);
     assert!(run.finish().limit_hit);
     let report = flow(3).resume(saved.clone()).unwrap().to_end().await;
     assert!(report.is_complete(), "{report:?}");

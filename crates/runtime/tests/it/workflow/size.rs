@@ -76,7 +76,7 @@ async fn every_merge_grows_at_most_linearly() {
     assert!(output["topic"].as_array().is_some_and(|topics| topics.len() == 2), "{output}");
 }
 
-/// Former bug: each saved run contained the merged inputs of all joins.
+/// Regression test: each saved run contained the merged inputs of all joins.
 #[tokio::test]
 async fn a_merged_input_is_saved_only_inside_a_loop() {
     let saved = async |builder: WorkflowBuilder| {
@@ -89,7 +89,7 @@ async fn a_merged_input_is_saved_only_inside_a_loop() {
     assert_eq!(saved(workflow("s > a b; a > j; b > j; j > k l; k > m; l > m")).await, Value::Null);
 }
 
-/// Two joins in one loop, each with the outputs of the other inside.
+/// Two joins in one loop: the merged input of each contains the outputs of the other.
 #[tokio::test]
 async fn two_merges_by_node_in_a_loop_stay_small() {
     let largest: Arc<Mutex<usize>> = Arc::default();

@@ -1,4 +1,5 @@
-//! Shared parts of the tests: the routers that the cases name, and workflows written in one line.
+//! Helpers of the workflow tests: the routers that the conformance cases name, and workflows
+//! written in one line.
 #![allow(dead_code, reason = "each test uses a part")]
 
 use rulec::{Message, Rules};
@@ -19,7 +20,8 @@ pub fn router(rule: &str, _text: &str) -> Result<Arc<dyn ConditionalRouter>, Mes
 /// Builds a workflow from one line, such as `start > a b; a vote > c d; p parallel > x y`. Each
 /// part names a node and, after `>`, its next nodes; the first node is the start. A word before `>`
 /// names the node's router, or says that the node is parallel. Nodes have the kind `work`, which
-/// passes inputs on unchanged. A node without next nodes may be omitted.
+/// passes inputs on unchanged. A next node that is not a part of its own is created too, unless its
+/// id starts with `ghost`.
 pub fn workflow(text: &str) -> WorkflowBuilder {
     adapted(text, |node| node)
 }

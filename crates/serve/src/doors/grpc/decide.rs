@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// Returns a text field of a Protobuf message; `None` if it is empty. Protobuf does not distinguish
 /// an empty text from a missing one.
-pub(super) fn given(text: &str) -> Option<String> {
+pub(super) fn non_empty(text: &str) -> Option<String> {
     Some(text).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
@@ -20,13 +20,13 @@ pub(super) async fn decide(
     request: &pb::DecideRequest,
 ) -> Result<pb::DecideResponse, Problem> {
     let request = DecideRequest {
-        rules: given(&request.rules),
-        entry: given(&request.entry),
+        rules: non_empty(&request.rules),
+        entry: non_empty(&request.entry),
         message: read_request(&request.message)?,
         explain: request.explain,
         matched: request.matched,
         analysis: request.analysis,
-        why_not: given(&request.why_not),
+        why_not: non_empty(&request.why_not),
         record: request.record,
     };
     let decided = app.decide(admitted, request.to_body()?).await?;

@@ -2,11 +2,11 @@
 //! decide the same message as over HTTP. Only a decision for the handler `allow` lets a request
 //! pass.
 
-use super::open;
 use super::pb::envoy::config::core::v3::HeaderValue as RawHeader;
 use super::pb::envoy::service::auth::v3 as pb;
 use super::pb::envoy::r#type::v3::HttpStatus;
 use super::pb::google::rpc;
+use super::split_request;
 use super::status::code_of;
 use crate::doors::access;
 use crate::doors::admitted::Admitted;
@@ -86,7 +86,7 @@ fn answer(decided: &Decided) -> pb::CheckResponse {
 }
 
 /// Returns an answer that denies the request. Envoy's client gets the HTTP status `status` and an
-/// empty body. Only Envoy sees `words`.
+/// empty body. Only Envoy sees the error message `words`.
 fn denial(code: Code, status: StatusCode, words: &str) -> pb::CheckResponse {
     let status = HttpStatus { code: status.as_u16().into() };
     let denied = pb::DeniedHttpResponse { status: Some(status), body: String::new() };
@@ -100,7 +100,7 @@ fn denial(code: Code, status: StatusCode, words: &str) -> pb::CheckResponse {
 #[tonic::async_trait]
 impl pb::authorization_server::Authorization for Envoy {
     async fn check(&self, request: Request<pb::CheckRequest>) -> Result<Response<pb::CheckResponse>, Status> {
-        let (admitted, request) = open(request)?;
+        let (admitted, request) = split_request(request)?;
         let answer = match decide(&self.0, &admitted, request).await {
             Ok(decided) => answer(&decided),
             // An authorization request that cannot be decided is denied, as over HTTP. A failure of

@@ -24,8 +24,8 @@ fn respond(status: ServingStatus) -> HealthCheckResponse {
     HealthCheckResponse { status: status.into() }
 }
 
-/// Returns a stream with the health of a service now, and a second state when the server stops.
-/// Then the stream ends, so that no open stream delays the shutdown.
+/// Returns a stream with the current health of a service. When the server stops, a healthy service
+/// is reported as not serving, and the stream ends. So no open stream delays the shutdown.
 fn states(is_known: bool, stopping: watch::Receiver<bool>) -> BoxStream<'static, HealthCheckResponse> {
     let now = match (is_known, *stopping.borrow()) {
         (false, _) => ServingStatus::ServiceUnknown,
@@ -34,7 +34,7 @@ fn states(is_known: bool, stopping: watch::Receiver<bool>) -> BoxStream<'static,
     };
     let end = stream::once(async move {
         let mut stopping = stopping;
-        // An error means that the service is gone.
+        // An error means that the sender is dropped: the server has stopped.
         let _ = stopping.wait_for(|is_stopping| *is_stopping).await;
         (now == ServingStatus::Serving).then_some(ServingStatus::NotServing)
     });

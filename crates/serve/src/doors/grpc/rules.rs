@@ -1,9 +1,9 @@
 //! The gRPC service `rulec.v1.Rules`: the methods of the decision service, such as `Decide`, over
 //! gRPC.
 
-use super::decide::{decide, given};
+use super::decide::{decide, non_empty};
 use super::pb::rulec::v1 as pb;
-use super::{open, stream};
+use super::{split_request, stream};
 use crate::auth::Scope;
 use crate::doors::admitted::Admitted;
 use crate::doors::app::App;
@@ -35,8 +35,8 @@ impl Rules {
         scope: Scope,
         work: impl FnOnce(&Service, T, &Admitted) -> Result<Vec<u8>, Problem> + Send + 'static,
     ) -> Result<Bytes, Problem> {
-        let (admitted, request) = open(request)?;
-        admitted.grant.need(scope)?;
+        let (admitted, request) = split_request(request)?;
+        admitted.grant.require_scope(scope)?;
         let known = admitted.clone();
         let work = move |service: &Service| work(service, request, &known);
         self.0.blocking(&admitted, work).await.map(Bytes::from)
@@ -51,7 +51,7 @@ impl pb::rules_server::Rules for Rules {
         &self,
         request: Request<pb::DecideRequest>,
     ) -> Result<Response<pb::DecideResponse>, Status> {
-        let (admitted, request) = open(request)?;
+        let (admitted, request) = split_request(request)?;
         Ok(Response::new(decide(&self.0, &admitted, &request).await?))
     }
 
@@ -59,15 +59,15 @@ impl pb::rules_server::Rules for Rules {
         &self,
         request: Request<Streaming<pb::DecideStreamRequest>>,
     ) -> Result<Response<Self::DecideStreamStream>, Status> {
-        let (admitted, requests) = open(request)?;
-        admitted.grant.need(Scope::Decide)?;
+        let (admitted, requests) = split_request(request)?;
+        admitted.grant.require_scope(Scope::Decide)?;
         Ok(Response::new(stream::answer(&self.0, admitted, requests)))
     }
 
     async fn judge(&self, request: Request<pb::JudgeRequest>) -> Result<Response<pb::JudgeResponse>, Status> {
         let work = |service: &Service, request: pb::JudgeRequest, _: &Admitted| {
             let judged = JudgeRequest {
-                rules: given(&request.rules),
+                rules: non_empty(&request.rules),
                 payload: read_request(&request.payload)?,
                 context: read_optional(&request.context)?,
                 options: read_optional(&request.options)?,
@@ -87,7 +87,7 @@ impl pb::rules_server::Rules for Rules {
     ) -> Result<Response<pb::AnalyzeResponse>, Status> {
         let work = |service: &Service, request: pb::AnalyzeRequest, _: &Admitted| {
             let message = read_request(&request.message)?;
-            service.analyze(&AnalyzeRequest { rules: given(&request.rules), message })
+            service.analyze(&AnalyzeRequest { rules: non_empty(&request.rules), message })
         };
         let analysis = self.ask(request, Scope::Decide, work).await?;
         Ok(Response::new(pb::AnalyzeResponse { analysis }))
@@ -97,11 +97,11 @@ impl pb::rules_server::Rules for Rules {
         &self,
         request: Request<pb::ObserveRequest>,
     ) -> Result<Response<pb::ObserveResponse>, Status> {
-        let (admitted, request) = open(request)?;
-        admitted.grant.need(Scope::Decide)?;
+        let (admitted, request) = split_request(request)?;
+        admitted.grant.require_scope(Scope::Decide)?;
         let observe = move |service: &Service| {
             let message = read_request(&request.message)?;
-            service.observe(&ObserveRequest { rules: given(&request.rules), message })
+            service.observe(&ObserveRequest { rules: non_empty(&request.rules), message })
         };
         let (_, receipt) = self.0.blocking(&admitted, observe).await?;
         receipt.wait().await?;
@@ -114,7 +114,7 @@ impl pb::rules_server::Rules for Rules {
     ) -> Result<Response<pb::RunWorkflowResponse>, Status> {
         let work = |service: &Service, request: pb::RunWorkflowRequest, admitted: &Admitted| {
             let run = WorkflowRequest {
-                rules: given(&request.rules),
+                rules: non_empty(&request.rules),
                 input: read_optional(&request.input)?,
                 resume: read_optional(&request.resume)?,
                 retry_failed: request.retry_failed,
@@ -132,7 +132,7 @@ impl pb::rules_server::Rules for Rules {
     ) -> Result<Response<pb::RunTestsResponse>, Status> {
         let work = |service: &Service, request: pb::RunTestsRequest, _: &Admitted| {
             let tested =
-                service.test(&TestRequest { rules: given(&request.rules), ..TestRequest::default() })?;
+                service.test(&TestRequest { rules: non_empty(&request.rules), ..TestRequest::default() })?;
             Ok(tested.to_string().into_bytes())
         };
         let results = self.ask(request, Scope::Explain, work).await?;
@@ -152,10 +152,10 @@ impl pb::rules_server::Rules for Rules {
         &self,
         request: Request<pb::GetRulesRequest>,
     ) -> Result<Response<pb::GetRulesResponse>, Status> {
-        let (admitted, request) = open(request)?;
-        admitted.grant.need(Scope::Explain)?;
+        let (admitted, request) = split_request(request)?;
+        admitted.grant.require_scope(Scope::Explain)?;
         let describe = move |service: &Service| {
-            let set = service.set(given(&request.rules).as_deref())?;
+            let set = service.set(non_empty(&request.rules).as_deref())?;
             service.describe(set.name(), request.known_tag.as_bytes())
         };
         let (tag, description) = self.0.blocking(&admitted, describe).await?;

@@ -8,11 +8,11 @@ use tonic::metadata::{BinaryMetadataValue, MetadataMap};
 use tonic::{Code, Status};
 
 /// The metadata key whose value is the error as JSON, the same JSON as over HTTP.
-const PROBLEM: &str = "rulec-problem-bin";
+const PROBLEM_KEY: &str = "rulec-problem-bin";
 /// Maximum number of bytes of the JSON in the metadata. Clients refuse larger metadata.
-const MAX_PROBLEM: usize = 4 << 10;
+const MAX_PROBLEM_BYTES: usize = 4 << 10;
 /// Maximum number of bytes of the error message in a status.
-const MAX_WORDS: usize = 2 << 10;
+const MAX_MESSAGE_BYTES: usize = 2 << 10;
 
 /// Returns the gRPC status code of an error.
 pub(super) fn code_of(problem: &Problem) -> Code {
@@ -20,10 +20,10 @@ pub(super) fn code_of(problem: &Problem) -> Code {
     row.map_or(Code::Unknown, |(_, _, code)| *code)
 }
 
-/// Returns the start of an error message, at most [`MAX_WORDS`] bytes. The message may be long,
-/// because it may repeat a name that a client sent.
+/// Returns the start of an error message, at most [`MAX_MESSAGE_BYTES`] bytes. The message may be
+/// long, because it may repeat a name that a client sent.
 fn start_of(words: &str) -> &str {
-    let end = (0..=words.len().min(MAX_WORDS)).rev().find(|end| words.is_char_boundary(*end));
+    let end = (0..=words.len().min(MAX_MESSAGE_BYTES)).rev().find(|end| words.is_char_boundary(*end));
     &words[..end.unwrap_or_default()]
 }
 
@@ -31,8 +31,8 @@ impl From<Problem> for Status {
     fn from(problem: Problem) -> Status {
         let mut metadata = MetadataMap::new();
         let json = problem.to_json().to_string();
-        if json.len() <= MAX_PROBLEM {
-            metadata.insert_bin(PROBLEM, BinaryMetadataValue::from_bytes(json.as_bytes()));
+        if json.len() <= MAX_PROBLEM_BYTES {
+            metadata.insert_bin(PROBLEM_KEY, BinaryMetadataValue::from_bytes(json.as_bytes()));
         }
         Status::with_metadata(code_of(&problem), start_of(problem.detail()), metadata)
     }
@@ -46,7 +46,7 @@ pub(in crate::doors) fn http_status(response: &Response) -> Option<StatusCode> {
         return None;
     }
     let row = GRPC_CODES.iter().find(|(_, _, known)| *known == code);
-    // Other codes come from the library of gRPC, for requests that it cannot read.
+    // Other codes come from the gRPC library, for requests that the library cannot read.
     Some(row.map_or(StatusCode::BAD_REQUEST, |(_, status, _)| *status))
 }
 
@@ -72,7 +72,7 @@ mod tests {
             let json = problem.to_json().to_string();
             let found = Status::from(problem);
             assert_eq!((found.code(), found.message()), (code, "x"));
-            let sent = found.metadata().get_bin(PROBLEM).and_then(|value| value.to_bytes().ok());
+            let sent = found.metadata().get_bin(PROBLEM_KEY).and_then(|value| value.to_bytes().ok());
             assert_eq!(sent.as_deref(), Some(json.as_bytes()));
             let response: Response = found.into_http::<Body>();
             assert_eq!(http_status(&response).map(|status| status.as_u16()), Some(status));
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn long_words_are_cut() {
         let status = Status::from(Problem::invalid("é".repeat(5000)));
-        assert_eq!(status.message().len(), MAX_WORDS);
-        assert!(status.metadata().get_bin(PROBLEM).is_none());
+        assert_eq!(status.message().len(), MAX_MESSAGE_BYTES);
+        assert!(status.metadata().get_bin(PROBLEM_KEY).is_none());
     }
 }

@@ -79,8 +79,8 @@ pub(super) fn answer(
     answers.buffered(OPEN_MESSAGES).boxed()
 }
 
-/// Decides one message of a stream, or returns the error for it. The message has the deadline of a
-/// request of its own.
+/// Decides one message of a stream, or returns the error for it. Each message has a deadline of its
+/// own.
 async fn answer_one(
     app: &Arc<App>,
     admitted: Admitted,
