@@ -45,8 +45,8 @@ pub(crate) async fn guard_request(State(gate): State<AccessGate>, request: Reque
     secured(response.await)
 }
 
-/// Middleware for the studio of a service, which has admitted the request. Sets the language and
-/// the security headers.
+/// Middleware for the studio of a service, which has already checked that the client may send the
+/// request. Sets the language and the security headers.
 pub(crate) async fn prepare_request(request: Request, next: Next) -> Response {
     let language = request_language(request.headers(), None);
     secured(with_language(language, next.run(request)).await)

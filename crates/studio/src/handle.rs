@@ -20,12 +20,13 @@ pub(crate) type ApiRoute = (&'static str, &'static str, MethodRouter<Arc<Studio>
 
 tokio::task_local! {
     static HELD: Arc<dyn Any + Send + Sync>;
-    /// Refers to what the request holds until it is answered or cancelled.
+    /// Weak reference to a value that the future of the current request owns. The value is dropped
+    /// when the request is answered or cancelled.
     static REQUEST: Weak<()>;
 }
 
 /// Returns an error if the request whose work runs on this thread was cancelled. The page cancels a
-/// request when it sends a newer one. Work that may take long calls this function again and again.
+/// request when it sends a newer one. Handlers that may take long call this function repeatedly.
 pub(crate) fn check_client() -> Answer<()> {
     match REQUEST.try_with(|request| request.strong_count() == 0) {
         Ok(true) => Err(RequestError::broken(message!("the request was cancelled"))),
@@ -33,8 +34,9 @@ pub(crate) fn check_client() -> Answer<()> {
     }
 }
 
-/// Answers a request. The work of the request holds `held` until the work ends, even if the request
-/// is cancelled before. So a service can limit the number of works by permits.
+/// Answers a request by running `answer`. The blocking work of the request keeps `held` until the
+/// work ends, even if the request is cancelled before. With a permit of a semaphore as `held`, a
+/// service can limit the number of requests that work at the same time.
 pub async fn answer_holding<T>(held: Arc<dyn Any + Send + Sync>, answer: impl Future<Output = T>) -> T {
     HELD.scope(held, answer).await
 }
@@ -45,7 +47,7 @@ pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Answer<T> + Send + 'static,
 ) -> Answer<T> {
     let (language, held) = (language(), HELD.try_with(Clone::clone).ok());
-    // Dropped with this future when the client closes the connection.
+    // This value is dropped, together with the future, when the client closes the connection.
     let request = Arc::new(());
     let waiting = Arc::downgrade(&request);
     let work = move || {
@@ -113,7 +115,7 @@ mod tests {
     use super::*;
     use std::sync::mpsc::channel;
 
-    /// Cause: work of a request that was cancelled ran on without its permit.
+    /// Regression test: the work of a cancelled request continued after its permit was released.
     #[test]
     fn work_of_a_cancelled_request_keeps_what_it_holds() {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build();

@@ -32,8 +32,8 @@ const PLACEHOLDER: &str = "\"REPORT\"";
 /// Maximum number of replayed messages from which the coverage is counted, because each one is
 /// decided again. They are evenly spaced over the replay.
 const MAX_COVERED_MESSAGES: usize = 2_000;
-/// Maximum number of these messages if the rules keep a history, because the earlier messages of
-/// each one are read again.
+/// Maximum number of replayed messages from which the coverage is counted if the rules keep a
+/// history. It is lower, because the earlier messages of each one are read again too.
 const MAX_COVERED_SESSIONS: usize = 200;
 /// Maximum number of sample decisions in a report.
 const MAX_SAMPLES: usize = 12;

@@ -53,8 +53,8 @@ pub(crate) fn run_replay(studio: &Studio, request: &StartReplay) -> Answer<Arc<R
     Ok(replay)
 }
 
-/// Creates a replay without starting it. Also returns the name of the table, choice or router that
-/// decides each message whose line in the file names none.
+/// Creates a replay without starting it. Also returns the name of the entry (such as a table) that
+/// decides the messages whose lines in the file name no entry.
 fn prepare_replay(studio: &Studio, request: &StartReplay) -> Answer<(Arc<Replay>, String)> {
     let snapshot = studio.snapshot(request.version)?;
     let rules = snapshot.rules()?;
@@ -173,7 +173,7 @@ fn open_row(studio: &Studio, replay: &Replay, line: u64) -> Answer<RowMessage> {
     let read = replayed_history(studio, replay, line, &row.history)?;
     let mut items = read.shown.messages.iter();
     row.history.retain(|_| items.next().is_some_and(|item| item.position.is_some()));
-    // If the rules do not keep the first messages, they keep no older ones either.
+    // If the rules no longer keep the first of these messages, they keep no older messages either.
     if read.removed > 0 {
         row.older = 0;
     }

@@ -59,7 +59,9 @@ pub(crate) fn edit_row(studio: &Arc<Studio>, request: EditRow) -> Answer<EditedR
     Err(first_error.unwrap_or_else(|| RequestError::invalid(message!("this changes nothing"))))
 }
 
-/// Returns the possible replacements for a change of the row with the key `key`, and their file.
+/// Returns the file of the row with the key `key`, and the candidate edits for a change of the row.
+/// Each candidate is a list of replacements. The caller uses the first one after which the rules
+/// compile.
 fn change_row(
     snapshot: &ProjectSnapshot,
     rules: &Rules,
@@ -136,9 +138,9 @@ fn apply(text: &str, mut replacements: Vec<Replacement>) -> String {
     changed
 }
 
-/// Returns the possible replacements for a change of a cell. In a cell, the author may leave out
-/// the field, which is in the column's header. So the text is tried both with and without the field
-/// in front of it.
+/// Returns the candidate edits that set the cell of the column `field` to the conditions in `cell`.
+/// In a cell, the author may leave out the field, which is in the column's header. So there is one
+/// candidate with the field in front of the text, and one without it.
 fn change_cell(
     rules: &Rules,
     rule: &Rule,

@@ -90,7 +90,7 @@ pub(crate) fn make_test(studio: &Arc<Studio>, request: MakeTest) -> Answer<MadeT
     })
 }
 
-/// The subject of a generated test.
+/// The message that a generated test checks, with its context and its history.
 struct Tested<'m> {
     message: &'m Json,
     /// Values for the inputs of the rules, if the message is a payload; otherwise empty.
@@ -98,8 +98,8 @@ struct Tested<'m> {
     past: Past,
 }
 
-/// Converts the earlier messages of a decision to messages of a test. They have the fields that the
-/// rules read of the history, and the age relative to the tested message.
+/// Converts the earlier messages of a decision to the earlier messages of a `test` block. Each has
+/// the fields that the rules read in the history, and its age relative to the tested message.
 fn given_messages(rules: &Rules, recorded: &[RecordedMessage], message: &Json) -> Vec<GivenMessage> {
     let program = rules.program();
     let kept = program.history_reads().kept;

@@ -191,7 +191,8 @@ impl<'r> ReplayJob<'r> {
         true
     }
 
-    /// Returns a hash of the key of the history in which a message is recorded, as [`Row`] has it.
+    /// Returns a hash of the key of the history in which a message is recorded; [`UNKNOWN_NUMBER`]
+    /// if it is recorded in none.
     fn session_of(&self, message: &Json) -> u32 {
         let key = self.decider.history_key(message);
         key.map_or(UNKNOWN_NUMBER, |key| session_fingerprint(&key))
@@ -265,9 +266,10 @@ impl<'r> ReplayJob<'r> {
         });
     }
 
-    /// Decides a message with each version of the rules. The second result comes from the older
-    /// version, if there is one. Refuses the line, and returns `None`, if the newer version cannot
-    /// decide the message.
+    /// Decides a message with the newer and the older version of the rules, and returns both
+    /// results. The second result is `None` without an older version, and `Some(None)` if the older
+    /// version cannot decide the message. If the newer version cannot decide it, returns `None`. An
+    /// error of the newer version refuses the line.
     fn decide(
         &mut self,
         place: FileLine,

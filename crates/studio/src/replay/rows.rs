@@ -202,7 +202,7 @@ impl Replay {
         let Some(rules) = self.masking_rules() else { return (logged, message) };
         let masked_message = message.as_ref().map(|message| rules.masked_message(message));
         let mut masked = rules.masked_message(&logged);
-        // If the field contains a message, as in a logged decision, its private values are masked
+        // In a logged decision, these fields contain messages, whose private values must be masked
         // too.
         for field in ["message", "context"] {
             if let Some(value) = masked.get_mut(field) {
@@ -280,7 +280,7 @@ impl Replay {
         lines.into_iter().take(max_statements).map(|(_, line)| line).collect()
     }
 
-    /// Returns the name of the table, choice or router that decided the message on a line.
+    /// Returns the name of the entry (such as a table) that decided the message on a line.
     pub fn entry_of_line(&self, line: u64) -> Answer<String> {
         let row = self.row_of_line(line)?;
         Ok(self.lock_results().name_at_index(row.entry).to_owned())
