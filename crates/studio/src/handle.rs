@@ -19,16 +19,16 @@ use std::sync::{Arc, Weak};
 pub(crate) type ApiRoute = (&'static str, &'static str, MethodRouter<Arc<Studio>>);
 
 tokio::task_local! {
-    static HELD: Arc<dyn Any + Send + Sync>;
+    static HELD_BY_WORK: Arc<dyn Any + Send + Sync>;
     /// Weak reference to a value that the future of the current request owns. The value is dropped
     /// when the request is answered or cancelled.
-    static REQUEST: Weak<()>;
+    static REQUEST_ALIVE: Weak<()>;
 }
 
 /// Returns an error if the request whose work runs on this thread was cancelled. The page cancels a
 /// request when it sends a newer one. Handlers that may take long call this function repeatedly.
-pub(crate) fn check_client() -> Answer<()> {
-    match REQUEST.try_with(|request| request.strong_count() == 0) {
+pub(crate) fn check_not_cancelled() -> Answer<()> {
+    match REQUEST_ALIVE.try_with(|request| request.strong_count() == 0) {
         Ok(true) => Err(RequestError::broken(message!("the request was cancelled"))),
         _ => Ok(()),
     }
@@ -38,7 +38,7 @@ pub(crate) fn check_client() -> Answer<()> {
 /// work ends, even if the request is cancelled before. With a permit of a semaphore as `held`, a
 /// service can limit the number of requests that work at the same time.
 pub async fn answer_holding<T>(held: Arc<dyn Any + Send + Sync>, answer: impl Future<Output = T>) -> T {
-    HELD.scope(held, answer).await
+    HELD_BY_WORK.scope(held, answer).await
 }
 
 /// Runs `work`, which may be slow, on a thread for blocking work. If `work` panics, returns an
@@ -46,13 +46,13 @@ pub async fn answer_holding<T>(held: Arc<dyn Any + Send + Sync>, answer: impl Fu
 pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Answer<T> + Send + 'static,
 ) -> Answer<T> {
-    let (language, held) = (language(), HELD.try_with(Clone::clone).ok());
+    let (language, held) = (language(), HELD_BY_WORK.try_with(Clone::clone).ok());
     // This value is dropped, together with the future, when the client closes the connection.
     let request = Arc::new(());
     let waiting = Arc::downgrade(&request);
     let work = move || {
         let _held = held;
-        REQUEST.sync_scope(waiting, || run_with_language(language, work))
+        REQUEST_ALIVE.sync_scope(waiting, || run_with_language(language, work))
     };
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| {
         Err(RequestError::broken(message!(
@@ -125,10 +125,10 @@ mod tests {
         let (end, may_end) = channel::<()>();
         let (checked, checks) = channel();
         let work = run_blocking(move || {
-            let _ = checked.send(check_client().is_ok());
+            let _ = checked.send(check_not_cancelled().is_ok());
             let _ = started.send(());
             let _ = may_end.recv();
-            let _ = checked.send(check_client().is_ok());
+            let _ = checked.send(check_not_cancelled().is_ok());
             Ok(())
         });
         let request = runtime.spawn(answer_holding(held.clone(), work));

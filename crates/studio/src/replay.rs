@@ -8,7 +8,7 @@ mod job;
 mod rows;
 mod sums;
 
-pub(crate) use decider::{ReplayDecider, earlier_decision};
+pub(crate) use decider::{ReplayDecider, to_earlier_decision};
 pub(crate) use history::{MAX_EARLIER, split_payload_line};
 pub(crate) use rows::preview;
 
@@ -94,7 +94,7 @@ struct Row {
     session: u32,
     /// Name of the chosen statement, and name of its handler, as recorded in the history. Indices
     /// into [`ReplayResults::names`]; [`UNKNOWN_NUMBER`] for none.
-    recorded: [u32; 2],
+    recorded_chosen_and_target: [u32; 2],
 }
 
 /// The line of a message that was recorded in the history, but not decided.

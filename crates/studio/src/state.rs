@@ -57,7 +57,7 @@ pub(crate) struct Studio {
 }
 
 /// Returns the error for an upload to the studio of a service, which accepts no files.
-pub(crate) fn no_files() -> RequestError {
+pub(crate) fn uploads_not_accepted() -> RequestError {
     RequestError::invalid(message!("the studio of a service takes no files; open them with `rulec studio`"))
 }
 
@@ -148,7 +148,7 @@ impl Studio {
     /// Adds a rule set whose text was uploaded, and returns it.
     pub fn upload_rules(&self, name: String, text: String) -> Answer<Arc<Project>> {
         if self.is_live {
-            return Err(no_files());
+            return Err(uploads_not_accepted());
         }
         let uploaded_count = self.projects().iter().filter(|project| project.file_path("").is_none()).count();
         if uploaded_count >= MAX_UPLOADED {

@@ -4,9 +4,9 @@
 use super::message::request_message;
 use crate::api::{EarlierDecision, EarlierMessage, History, HistoryItem};
 use crate::error::{Answer, RequestError, verbatim_message};
-use crate::handle::check_client;
+use crate::handle::check_not_cancelled;
 use crate::language::localized;
-use crate::replay::{MAX_EARLIER, Replay, earlier_decision, preview};
+use crate::replay::{MAX_EARLIER, Replay, preview, to_earlier_decision};
 use crate::state::Studio;
 use rulec::history::{MemoryStore, Past, RecordError};
 use rulec::{Entry, Rules};
@@ -93,7 +93,7 @@ pub(crate) fn request_history(
     let mut recorded = Vec::with_capacity(parsed.len());
     for (at, index, message) in parsed {
         // Each message may be decided with all messages before it, which takes long.
-        check_client()?;
+        check_not_cancelled()?;
         let item = &mut shown[index];
         if key.is_some() && rules.history_key(&message).is_some_and(|own| Some(own) != key) {
             item.unread = Some(localized(&message!("the message has another key of the history")));
@@ -154,7 +154,7 @@ fn record(
     match (&earlier.decision, of.entry) {
         (None, Some(entry)) if !earlier.observed => {
             let decision = entry.decide_and_record(store, message)?;
-            Ok(Some(earlier_decision(&decision)))
+            Ok(Some(to_earlier_decision(&decision)))
         }
         (Some(decision), _) if !earlier.observed => {
             let names = [decision.chosen.as_deref(), decision.target.as_deref()];

@@ -8,7 +8,7 @@ use crate::api::{
 use crate::error::{Answer, RequestError, verbatim_message};
 use crate::handle::{ApiRoute, post_handler, run_blocking};
 use crate::replay::{Replay, ReplayDecider};
-use crate::state::{Studio, no_files};
+use crate::state::{Studio, uploads_not_accepted};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Path, Query, State};
@@ -86,7 +86,7 @@ async fn upload(
     body: Body,
 ) -> Answer<Json<Source>> {
     if studio.is_live {
-        return Err(no_files());
+        return Err(uploads_not_accepted());
     }
     let storage_error =
         |error: std::io::Error| RequestError::broken(message!("the file cannot be stored: {error}"));

@@ -133,7 +133,7 @@ impl<'k> ReplayDecider<'k> {
                     true => decide_and_record(session, message),
                     false => session.decide(message),
                 };
-                let names = has_history.then(|| earlier_decision(&decision));
+                let names = has_history.then(|| to_earlier_decision(&decision));
                 if decision.chosen().is_none()
                     && let Some(name) = matcher
                         .filter(|_| *kind == TableKind::Flows)
@@ -162,7 +162,7 @@ impl<'k> ReplayDecider<'k> {
 }
 
 /// Converts a decision to the names that the history records.
-pub(crate) fn earlier_decision(decision: &Decision) -> EarlierDecision {
+pub(crate) fn to_earlier_decision(decision: &Decision) -> EarlierDecision {
     let owned = |name: Option<&str>| name.map(str::to_owned);
     EarlierDecision { chosen: owned(decision.chosen()), target: owned(decision.target()) }
 }

@@ -36,8 +36,12 @@ impl Replay {
             let observed = results.observed.iter().take_while(|observed| observed.place.number < line);
             let observed = observed.filter(|observed| observed.session == row.session);
             let is_entry = |row: &Row| rules.entry(results.name_at_index(row.entry)).is_ok();
-            let decided = decided
-                .map(|row| (row.place, is_entry(row).then(|| recorded_decision(&results, row.recorded))));
+            let decided = decided.map(|row| {
+                (
+                    row.place,
+                    is_entry(row).then(|| recorded_decision(&results, row.recorded_chosen_and_target)),
+                )
+            });
             decided.chain(observed.map(|observed| (observed.place, None))).collect()
         };
         found.sort_by_key(|(place, _)| place.number);
