@@ -14,7 +14,7 @@ const BATCH: Duration = Duration::from_millis(10);
 /// this number would take longer than `PATIENCE` nanoseconds, the batch has as many messages as fit
 /// into that time, but at least two.
 const FEW: f64 = 64.0;
-/// Maximum duration, in nanoseconds, of a batch of more than two messages.
+/// Maximum duration, in nanoseconds, of a batch that has more than two messages.
 const PATIENCE: f64 = 200e6;
 /// Maximum time for checking the answers of one engine on one mix of messages.
 const CHECKING: Duration = Duration::from_secs(2);

@@ -135,8 +135,8 @@ struct Prepared<'e> {
 const WARM: usize = 20_000;
 /// Waiting time after the warm-up decisions. The background compilation ends within this time.
 const COMPILING: Duration = Duration::from_millis(300);
-/// Maximum warm-up time. If decisions are too slow to become hot within this time, no JIT code is
-/// made.
+/// Maximum warm-up time. If decisions are so slow that the JIT does not compile the rules within
+/// this time, no JIT code is measured.
 const WARMING: Duration = Duration::from_secs(1);
 
 impl Ready for Prepared<'_> {
