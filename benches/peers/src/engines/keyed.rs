@@ -124,7 +124,8 @@ impl<'w, S: LiteralScan> Keyed<'w, S> {
         for route in routes {
             let rank = route.rank;
             let choices = route.terms.iter().filter_map(keys);
-            let worth = |keys: &Vec<Key<'_>>| keys.iter().map(|key| worth(key, workload)).sum::<u64>();
+            let worth =
+                |keys: &Vec<Key<'_>>| keys.iter().map(|key| messages_per_million(key, workload)).sum::<u64>();
             let Some(keys) = choices.min_by_key(worth) else {
                 index.rest.push(rank);
                 continue;
@@ -273,7 +274,7 @@ fn keys(term: &Term) -> Option<Vec<Key<'_>>> {
 }
 
 /// Estimates how many of a million messages contain the key. The rarest key of a route is used.
-fn worth(key: &Key<'_>, workload: &Workload) -> u64 {
+fn messages_per_million(key: &Key<'_>, workload: &Workload) -> u64 {
     let words = &workload.vocabulary;
     match key {
         // Two consecutive words are rare; the frequency of one word depends on the vocabulary size.
