@@ -56,9 +56,9 @@ pub(super) struct Atom {
     /// The predicate or quantifier as a typed condition, which the reference evaluator can
     /// evaluate.
     cond: Cond,
-    /// The atom's term (an operand that is compared with a constant). The first part is its index
-    /// in `AtomTable::terms`. The second part is the atom's condition with the term replaced by a
-    /// message field, so that single values can be tested. `None` if the atom has no term.
+    /// The atom's term (an operand that is compared with a constant): its index in
+    /// `AtomTable::terms`, and the atom's condition with the term replaced by a message field. This
+    /// condition can be tested with single values. `None` if the atom has no term.
     pub term: Option<(usize, Cond)>,
     pub shape: Option<PredicateShape>,
     /// Message fields that the predicate or quantifier reads, as indexes into `AtomTable::paths`.
@@ -114,8 +114,9 @@ pub(super) struct TermInfo {
 pub(super) struct ResultRange {
     pub low: Option<i64>,
     pub high: Option<i64>,
-    /// The function that the expression calls, if each result of the function stays the same when
-    /// the function is applied to it, as with `lower`. `None` for any other expression.
+    /// The called function, if the whole expression is a call of an idempotent function, such as
+    /// `lower`. The function then leaves every result of the expression unchanged. `None` for any
+    /// other expression.
     pub results_of: Option<Function>,
 }
 
@@ -460,7 +461,7 @@ fn result_range(expr: &NExpr) -> ResultRange {
 struct SlotReads {
     slots: SmallVec<[SlotId; 2]>,
     reads_beyond_message: bool,
-    /// The levels of the quantifiers around the node whose elements it reads.
+    /// The levels of the quantifiers that are outside the node, but whose elements the node reads.
     levels: SmallVec<[u32; 2]>,
 }
 

@@ -18,9 +18,9 @@ use serde_json::Value as Json;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-/// Reports windows of which one contains the other, and times that no earlier message has. Also
-/// reports comparisons with decisions that no rule makes, and sums that a single large message can
-/// exceed.
+/// Reports conditions on two windows of the history of which one decides the other, and conditions
+/// on times that no earlier message has. Also reports comparisons with decisions that no rule
+/// makes, and limits on sums that a single large message can exceed.
 pub(super) fn report_conditions_on_the_past(report: &mut AnalysisReport<'_>) {
     let program = report.program;
     let Some(history) = program.history_slot() else { return };
@@ -165,7 +165,8 @@ impl<'p> Past<'p> {
         report.add_finding(Diagnostic::new(Code::BudgetWithoutMessage, sum.span, message).help(help), None);
     }
 
-    /// Returns the body of a `let` in place of its use.
+    /// If an expression uses a `let`, returns the body of the `let`, without typed reads such as `x
+    /// as number`. Returns any other expression unchanged.
     fn without_lets(&self, value: &'p Expr) -> &'p Expr {
         match &value.kind {
             ExprKind::Read(inner, _) => self.without_lets(inner),
@@ -177,9 +178,9 @@ impl<'p> Past<'p> {
         }
     }
 
-    /// True if the current message may satisfy `part`, a condition on an element of the history.
-    /// False if `part` requires a constant value of a field, and `condition` requires another value
-    /// of the current message.
+    /// True if the current message, which satisfies `condition`, may also satisfy `part`, a
+    /// condition on an element of the history. False if both require a constant value of the same
+    /// field, and the values differ.
     fn may_select_current(&self, part: &Cond, element: VarId, condition: &Cond) -> bool {
         let mut path = Vec::new();
         let Some((field, wanted)) = required_value(part) else { return true };

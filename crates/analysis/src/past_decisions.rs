@@ -63,8 +63,8 @@ fn required_field(part: &Cond, var: &Var) -> Option<RequiredField> {
     is_field.then_some(RequiredField { path, value, span: part.span })
 }
 
-/// Returns the targets of all decisions that choose the name. `None` if a decision with this name
-/// may have a target that is not known.
+/// Returns the possible targets of decisions that choose a statement with this name. `None` if such
+/// a decision may have a target that is not known.
 fn targets_of<'p>(program: &'p Program, name: &str) -> Option<Vec<&'p str>> {
     let named = program.rules.iter().filter(|rule| *rule.name == *name).map(|rule| &rule.outcome);
     let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());
@@ -83,7 +83,8 @@ fn only_rule<'p>(program: &'p Program, name: &str) -> Option<&'p Rule> {
     (named.next().is_none() && name != DEFAULT).then_some(rule)
 }
 
-/// Returns the constant value that a rule requires of a field of the message.
+/// Returns the constant that the field at `path` must equal so that the rule's condition is true;
+/// `None` if the condition requires no constant.
 fn value_of_rule(program: &Program, rule: &Rule, path: &[Arc<str>]) -> Option<Json> {
     rule.condition.conjuncts().iter().find_map(|part| {
         let (field, value) = required_value(part)?;

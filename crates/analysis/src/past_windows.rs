@@ -24,8 +24,8 @@ struct WindowCondition<'p> {
     /// The length of the window; infinite for the whole history.
     seconds: f64,
     growth: Growth,
-    /// Identifies the condition apart from its window. Equal texts mean conditions that differ at
-    /// most in their windows.
+    /// A text that identifies the condition without its window. Conditions with equal keys differ
+    /// at most in their windows.
     key: String,
     /// The key of the negated condition.
     negated_key: String,
@@ -90,7 +90,8 @@ fn is_contradiction(short: &WindowCondition<'_>, long: &WindowCondition<'_>) -> 
     short.seconds == long.seconds || (short.growth, long.growth) == (Growth::Wider, Growth::Narrower)
 }
 
-/// Returns the parts of a condition on a window of the history. `None` for other conditions.
+/// Analyses a condition on a window of the history: finds the window's length, and how the
+/// condition depends on it. `None` for other conditions.
 fn window_condition<'p>(
     report: &AnalysisReport<'_>,
     history: SlotId,

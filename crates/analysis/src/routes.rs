@@ -176,8 +176,8 @@ fn hiding_without_message(
     }
 }
 
-/// Returns the goals that a message satisfies if the route matches it and none of the `hiding`
-/// routes does.
+/// Returns the goals that a message satisfies if the route matches the message and none of the
+/// routes `hiding` matches it.
 fn hiding_goals(
     (route_facts, facts): (&ConditionFacts, &HashMap<RuleId, ConditionFacts>),
     hiding: &[RuleId],

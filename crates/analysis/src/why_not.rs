@@ -41,7 +41,7 @@ pub struct WhyNot {
 impl WhyNot {
     /// Returns the explanation with masked values of `@private` fields, fit for logs. The message
     /// that the remedy proposes becomes null if it has private values, or if a private value must
-    /// change. Of a record with private fields, only these fields are masked.
+    /// change. In a record that contains private fields, only these fields are masked.
     #[must_use]
     pub fn masked(mut self) -> WhyNot {
         let Remedy::Change { fields, message, .. } = &mut self.remedy else { return self };
@@ -158,7 +158,8 @@ fn explain_over_past(query: &WhyNotQuery<'_>, history: SlotId) -> Result<WhyNot,
     let mut steps = 0;
     for (index, start) in terms.starts(query.message, (query.past)(query.message)).into_iter().enumerate() {
         let values = terms.values(&start, (query.past)(&start.message));
-        // With equal values, this start finds no smaller change than the earlier start.
+        // If the parts that read the history have equal values, this start finds no smaller change
+        // than an earlier start.
         if tried.contains(&values) {
             continue;
         }
