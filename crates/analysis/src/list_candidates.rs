@@ -37,7 +37,7 @@ pub(super) struct ListCandidates {
 
 impl ListCandidates {
     /// Collects the values to try from conditions that compare list elements with constants.
-    pub fn of<'c>(conditions: impl Iterator<Item = &'c Cond>) -> ListCandidates {
+    pub fn from_conditions<'c>(conditions: impl Iterator<Item = &'c Cond>) -> ListCandidates {
         let mut candidates = ListCandidates::default();
         conditions.for_each(|cond| candidates.add(Part::Cond(cond)));
         candidates

@@ -24,7 +24,8 @@ use std::sync::Arc;
 pub(super) fn report_conditions_on_the_past(report: &mut AnalysisReport<'_>) {
     let program = report.program;
     let Some(history) = program.history_slot() else { return };
-    let mut past = Past { program, history, names: DecisionNames::new(program), elements: HashSet::new() };
+    let mut past =
+        PastChecker { program, history, names: DecisionNames::new(program), elements: HashSet::new() };
     let mut seen = HashSet::new();
     for rule in &program.rules {
         let mut parts = vec![Part::Cond(&rule.condition)];
@@ -83,7 +84,7 @@ impl<'p> DecisionNames<'p> {
     }
 }
 
-struct Past<'p> {
+struct PastChecker<'p> {
     program: &'p Program,
     history: SlotId,
     names: DecisionNames<'p>,
@@ -91,7 +92,7 @@ struct Past<'p> {
     elements: HashSet<VarId>,
 }
 
-impl<'p> Past<'p> {
+impl<'p> PastChecker<'p> {
     /// Reports a comparison of `p.decision.target` or `p.decision.chosen` with a name that no
     /// decision of these rules can have.
     fn report_unknown_decision(&self, report: &mut AnalysisReport<'_>, test: &Predicate) {

@@ -37,13 +37,13 @@ pub(super) struct AssumedPast {
 }
 
 /// A message from which a search starts, with an assumption about the history.
-pub(super) struct Start {
+pub(super) struct SearchStart {
     pub message: Json,
     /// The fields whose values differ from the given message.
     pub replaced: Vec<Path>,
     /// The index of a condition in `PastTerms::terms` whose truth is assumed to be the opposite of
     /// its truth for `message`. `None` if nothing is assumed.
-    flipped: Option<usize>,
+    flipped_term: Option<usize>,
 }
 
 /// The value of a part that reads the history.
@@ -196,11 +196,11 @@ impl<'p> PastTerms<'p> {
     }
 
     /// Evaluates all parts that read the history, for the message from which a search starts and
-    /// its history. Reverses the truth of the condition `start.flipped`. A value that no constant
-    /// represents becomes missing.
-    pub fn values(&self, start: &Start, past: PastView<'_>) -> Vec<TermValue> {
+    /// its history. Reverses the truth of the condition with the index `start.flipped_term`. A
+    /// value that no constant represents becomes missing.
+    pub fn values(&self, start: &SearchStart, past: PastView<'_>) -> Vec<TermValue> {
         let mut values = self.values_for(&start.message, past);
-        if let Some(TermValue::Cond(value)) = start.flipped.and_then(|index| values.get_mut(index)) {
+        if let Some(TermValue::Cond(value)) = start.flipped_term.and_then(|index| values.get_mut(index)) {
             *value = if *value == Tri::True { Tri::False } else { Tri::True };
         }
         values
@@ -226,7 +226,7 @@ impl<'p> PastTerms<'p> {
     }
 
     /// Copies the rules, and replaces each part that reads the history by its value in `values`.
-    pub fn assume(&self, values: &[TermValue]) -> AssumedPast {
+    pub fn with_assumed_values(&self, values: &[TermValue]) -> AssumedPast {
         let mut values = values.iter();
         self.copy_with(&mut |term| match (term, values.next()) {
             (TermMut::Cond(cond), Some(TermValue::Cond(value))) => {
@@ -249,8 +249,9 @@ impl<'p> PastTerms<'p> {
     /// Returns the messages from which the search starts, the given message first. In the others,
     /// fields that rules compare with earlier messages have values of earlier messages, or `now` is
     /// another time. In the last ones, only the truth of one condition on the history is reversed.
-    pub fn starts(&self, given: &Json, past: PastView<'_>) -> Vec<Start> {
-        let mut starts = vec![Start { message: given.clone(), replaced: Vec::new(), flipped: None }];
+    pub fn search_starts(&self, given: &Json, past: PastView<'_>) -> Vec<SearchStart> {
+        let mut starts =
+            vec![SearchStart { message: given.clone(), replaced: Vec::new(), flipped_term: None }];
         let elements: Vec<&Json> = past.elements.iter().rev().take(MAX_ELEMENTS).collect();
         let mut replace = |values: Vec<(&Path, Json)>| {
             let mut message = given.clone();
@@ -259,7 +260,7 @@ impl<'p> PastTerms<'p> {
             }
             if message != *given && !starts.iter().any(|start| start.message == message) {
                 let replaced = values.into_iter().map(|(path, _)| path.clone()).collect();
-                starts.push(Start { message, replaced, flipped: None });
+                starts.push(SearchStart { message, replaced, flipped_term: None });
             }
         };
         let open: Vec<&PastTerm> = self.terms.iter().filter(|term| !term.is_fixed).collect();
@@ -292,10 +293,10 @@ impl<'p> PastTerms<'p> {
         let is_open_condition =
             |index: &usize| !self.terms[*index].is_fixed && matches!(self.terms[*index].body, Term::Cond(_));
         let flipped = (0..self.terms.len()).filter(is_open_condition);
-        starts.extend(flipped.map(|index| Start {
+        starts.extend(flipped.map(|index| SearchStart {
             message: given.clone(),
             replaced: Vec::new(),
-            flipped: Some(index),
+            flipped_term: Some(index),
         }));
         starts.truncate(MAX_STARTS.min(1 + MAX_EVALUATIONS / (1 + self.terms.len())));
         starts

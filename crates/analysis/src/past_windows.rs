@@ -104,7 +104,7 @@ fn window_condition<'p>(
     let (seconds, growth, text) = match &inner.kind {
         CondKind::Quantifier { all, list, var, body } => {
             let growth = if *all { Growth::Narrower } else { Growth::Wider };
-            (window_seconds(history, list)?, growth, format!("{all} {}", text_of(report, body, var)?))
+            (window_seconds(history, list)?, growth, format!("{all} {}", condition_text(report, body, var)?))
         }
         CondKind::Predicate(test) => window_of_test(report, history, test)?,
         _ => return None,
@@ -153,7 +153,7 @@ fn window_of_test(
         }
         _ => return None,
     };
-    let text = format!("{fold:?} {} {names} {op:?} {constant}", text_of(report, body, var)?);
+    let text = format!("{fold:?} {} {names} {op:?} {constant}", condition_text(report, body, var)?);
     Some((window_seconds(history, list)?, growth, text))
 }
 
@@ -174,7 +174,7 @@ fn window_seconds(history: SlotId, list: &Expr) -> Option<f64> {
 
 /// Returns the source text of a condition on an element, with one blank between words. The element
 /// has the same name in every text. `None` without source text.
-fn text_of(report: &AnalysisReport<'_>, body: &Cond, var: &Var) -> Option<String> {
+fn condition_text(report: &AnalysisReport<'_>, body: &Cond, var: &Var) -> Option<String> {
     let source = Some(report.source(body.span)).filter(|text| *text != MISSING_SOURCE)?;
     let mut text = String::new();
     for token in tokenize(source, 0).filter(|token| !token.kind.is_trivia()) {

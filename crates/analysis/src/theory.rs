@@ -288,7 +288,8 @@ impl MessageTheory {
     /// element for each literal.
     fn candidate_lists(&self, path: usize, path_literals: &[AtomLiteral]) -> Vec<Json> {
         let atoms = &self.values.atoms;
-        let candidates = ListCandidates::of(path_literals.iter().map(|literal| atoms.cond(literal.atom)));
+        let candidates =
+            ListCandidates::from_conditions(path_literals.iter().map(|literal| atoms.cond(literal.atom)));
         if candidates.is_empty() {
             return Vec::new();
         }

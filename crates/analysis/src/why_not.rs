@@ -156,14 +156,16 @@ fn explain_over_past(query: &WhyNotQuery<'_>, history: SlotId) -> Result<WhyNot,
     let mut tried = Vec::new();
     let mut best: Option<(usize, WhyNot)> = None;
     let mut steps = 0;
-    for (index, start) in terms.starts(query.message, (query.past)(query.message)).into_iter().enumerate() {
+    for (index, start) in
+        terms.search_starts(query.message, (query.past)(query.message)).into_iter().enumerate()
+    {
         let values = terms.values(&start, (query.past)(&start.message));
         // If the parts that read the history have equal values, this start finds no smaller change
         // than an earlier start.
         if tried.contains(&values) {
             continue;
         }
-        let assumed = terms.assume(&values);
+        let assumed = terms.with_assumed_values(&values);
         tried.push(values);
         let (mut found, taken) = explain_assuming(query, Some(&assumed), (&start.message, &start.replaced))?;
         if let Remedy::Change { fields, smallest, .. } = &mut found.remedy {
