@@ -186,8 +186,9 @@ fn hiding_goals(
     std::iter::once(Some((route_facts.true_cond, true))).chain(exclusions).collect()
 }
 
-/// Reduces routes that together hide a route to a minimal set. `core` has the indexes of the goals
-/// that contradict each other; the first goal belongs to the hidden route.
+/// Reduces routes that together hide a route to a minimal set. `core` contains the indexes of the
+/// goals that contradict each other; the first goal belongs to the hidden route. `None` if the
+/// contradiction needs none of the other routes.
 fn minimal_hiding(
     solver: &mut Solver<'_>,
     facts: (&ConditionFacts, &HashMap<RuleId, ConditionFacts>),
