@@ -202,7 +202,7 @@ impl Maker<'_> {
             _ => {
                 // The first word of a text is a rule word with the same probability as any other
                 // word.
-                let asked = self.shape.density.asked() as f64 / 100.0;
+                let asked = self.shape.density.rule_word_percentage() as f64 / 100.0;
                 let begins = a * asked / self.shape.density.words_in_text().max(1.0);
                 (Term::StartsWith { word: format!("{first}{glue}"), fold }, begins.max(planted))
             }
