@@ -83,7 +83,7 @@ impl Turn<'_, '_> {
         elapsed
     }
 
-    /// Warms up, and determines the number of messages per batch.
+    /// Warms up the engine, and determines the number of messages per batch.
     fn calibrate(&mut self, messages: usize) {
         loop {
             let elapsed = self.run(messages);

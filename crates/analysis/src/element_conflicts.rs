@@ -15,7 +15,8 @@ use std::collections::BTreeMap;
 /// as the same variable.
 #[derive(Default)]
 struct ListRequirements {
-    /// A literal (required truth value) that excludes that the list is missing.
+    /// A literal (required truth value) that no message without the list satisfies; `None` if there
+    /// is none.
     present: Option<AtomLiteral>,
     /// Requirements, each of which at least one element must meet.
     some: Vec<(AtomLiteral, SolverGoal)>,

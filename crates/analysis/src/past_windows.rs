@@ -172,8 +172,9 @@ fn window_seconds(history: SlotId, list: &Expr) -> Option<f64> {
     }
 }
 
-/// Returns the source text of a condition on an element, with one blank between words. The element
-/// has the same name in every text. `None` without source text.
+/// Returns the source text of a condition on an element, with one blank between words, and with `_`
+/// in place of the element's name. So equal conditions have equal texts. `None` without source
+/// text.
 fn condition_text(report: &AnalysisReport<'_>, body: &Cond, var: &Var) -> Option<String> {
     let source = Some(report.source(body.span)).filter(|text| *text != MISSING_SOURCE)?;
     let mut text = String::new();

@@ -29,7 +29,8 @@ enum Source {
     Pickled(Py<PyDict>),
 }
 
-/// The message of a decision. It is converted to JSON only when `skipped` is read.
+/// The message of a decision. It is converted to JSON only when a program reads the attribute
+/// `skipped` of the decision.
 pub enum Message {
     /// The message as JSON.
     Tree(Box<Json>),

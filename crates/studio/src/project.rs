@@ -32,7 +32,7 @@ enum TextOrigin {
     Disk(DiskLoader),
     /// The text of an uploaded rule set, which has one file.
     Uploaded(String),
-    /// The rules in force at a running service, which may change at any time.
+    /// The current rules of a running service, which may change at any time.
     Live(Arc<dyn LiveRuleSet>),
 }
 
@@ -43,7 +43,8 @@ pub trait LiveRuleSet: Send + Sync {
     fn name(&self) -> String;
     /// Returns the name of the main file.
     fn main_file(&self) -> String;
-    /// Returns the generation of the rules in force, which changes with their texts.
+    /// Returns the generation (version number) of the current rules, which changes when their texts
+    /// change.
     fn generation(&self) -> u64;
     /// Returns the texts of the rule files, each with the name of its file.
     fn texts(&self) -> Vec<(String, String)>;

@@ -449,7 +449,7 @@ summary: string,
  */
 because: Array<TraceNode>,
 /**
- * Fields of the message that break the declared input.
+ * Fields of the message that do not have the type that the rules' `input` declares.
  */
 breaches: Array<InputViolation>,
 /**
@@ -475,7 +475,7 @@ missing_functions: Array<string>,
 history: History, };
 
 /**
- * A field of a message that breaks the declared input.
+ * A field of a message that does not have the type that the rules' `input` declares.
  */
 export type InputViolation = {
 /**
@@ -563,8 +563,8 @@ entry: string,
  */
 message: string,
 /**
- * Name of the statement that the changed message should select, also as a test writes it
- * after `expect`; null requests the nearest statements.
+ * Name of the statement that the changed message should select, or the name with its table, as
+ * a test writes it after `expect`. Null requests the nearest statements.
  */
 route: string | null,
 /**
@@ -1413,7 +1413,7 @@ docs: string,
  */
 to: string,
 /**
- * Table that the statement enters by `goto`.
+ * Name of the table that the statement enters by `goto`; null if the statement is no `goto`.
  */
 goto: string | null,
 /**

@@ -16,7 +16,8 @@ struct Place {
     /// The statement next to the new row.
     next_to: Span,
     is_after: bool,
-    /// The target of the new row, copied from the default or from the last route.
+    /// The target that the new row copies: the target of the default or, without a default, of the
+    /// last route.
     target: Span,
 }
 

@@ -80,7 +80,7 @@ pub struct Decision {
     /// The true conditions that led to the chosen statement, in the order of their evaluation.
     #[cfg_attr(test, ts(type = "Array<TraceNode>"))]
     pub because: Vec<rulec_eval::trace::TraceNode>,
-    /// Fields of the message that break the declared input.
+    /// Fields of the message that do not have the type that the rules' `input` declares.
     pub breaches: Vec<InputViolation>,
     /// Conditions that a choice skipped, because values that they read are missing.
     pub left_out: Vec<LeftOut>,
@@ -95,7 +95,7 @@ pub struct Decision {
     pub history: History,
 }
 
-/// A field of a message that breaks the declared input.
+/// A field of a message that does not have the type that the rules' `input` declares.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct InputViolation {
@@ -152,8 +152,8 @@ pub struct AskNear {
     pub entry: String,
     /// The message whose near misses are requested, as JSON text.
     pub message: String,
-    /// Name of the statement that the changed message should select, also as a test writes it
-    /// after `expect`; null requests the nearest statements.
+    /// Name of the statement that the changed message should select, or the name with its table, as
+    /// a test writes it after `expect`. Null requests the nearest statements.
     #[serde(default)]
     pub route: Option<String>,
     /// Row of a replay whose message is used in place of `message`.

@@ -216,16 +216,16 @@ pub struct AskRows {
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "snake_case")]
 pub enum RowSort {
-    /// By line number in the replayed file.
+    /// Sorts rows by line number in the replayed file.
     #[default]
     Line,
-    /// By time of the message.
+    /// Sorts rows by the time of the message.
     Time,
-    /// By key of the statement that the replay chose.
+    /// Sorts rows by the key of the statement that the replay chose.
     Route,
-    /// By key of the statement chosen by the older version or the log.
+    /// Sorts rows by the key of the statement that the older version or the log chose.
     Before,
-    /// By duration of the handler according to the log.
+    /// Sorts rows by the duration of the handler according to the log.
     Elapsed,
 }
 
