@@ -26,15 +26,15 @@ static COUNTING: Counting = Counting;
 /// Number of turns. Each turn has decisions without edits, then decisions during edits.
 const TURNS: usize = 10;
 /// Number of decisions per thread in a turn without edits.
-const ALONE: usize = 100_000;
+const DECISIONS_ALONE: usize = 100_000;
 /// Number of route edits for each edit of a list or a `let`.
-const ROUTES: usize = 50;
+const ROUTE_EDITS_PER_OTHER_EDIT: usize = 50;
 /// Maximum allowed slowdown by edits: the 99th percentile of decision times during edits, divided
 /// by the 99th percentile without edits.
-const SLOWEST: f64 = 2.0;
+const MAX_SLOWDOWN: f64 = 2.0;
 /// Maximum allowed growth of memory: the heap after all edits, divided by the heap after a tenth of
 /// them.
-const LARGEST: f64 = 1.1;
+const MAX_GROWTH: f64 = 1.1;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -43,21 +43,21 @@ fn main() -> ExitCode {
     let mut numbers = args.iter().filter_map(|arg| arg.parse().ok());
     let count = numbers.next().unwrap_or(if timed { 2_000 } else { 50 });
     let edits = numbers.next().unwrap_or(if timed { 20_000 } else { 40 });
-    let alone = if timed { ALONE } else { 100 };
+    let alone = if timed { DECISIONS_ALONE } else { 100 };
     let all = routes(count, Kind::Mixed, 7);
     let source = format!("{}\nlist spare = [\"a\"]\nlet other = text in spare\n", file(&all, true));
     let live = LiveRules::from_text(Compiler::new(), &source).expect("it compiles");
     let messages = messages(500, &phrases(&all), 11);
     let (mut idle, mut busy, mut held) = (Vec::new(), Vec::new(), Vec::new());
     for turn in 0..TURNS {
-        both(&live, &messages, &mut idle, |decided| decided < alone);
+        decide_on_two_threads(&live, &messages, &mut idle, |decided| decided < alone);
         let editing = AtomicBool::new(true);
         thread::scope(|scope| {
             scope.spawn(|| {
                 edit(&live, turn, edits / TURNS);
                 editing.store(false, Ordering::Relaxed);
             });
-            both(&live, &messages, &mut busy, |_| editing.load(Ordering::Relaxed));
+            decide_on_two_threads(&live, &messages, &mut busy, |_| editing.load(Ordering::Relaxed));
         });
         live.merge().expect("it compiles");
         live.wait_for_merge();
@@ -73,20 +73,25 @@ fn main() -> ExitCode {
         (name, most)
     });
     let slower = f64::from(beside) / f64::from(before.max(1));
-    println!("99th percentile beside edits: {slower:.2} × alone; {SLOWEST} is allowed");
+    println!("99th percentile beside edits: {slower:.2} × alone; {MAX_SLOWDOWN} is allowed");
     let megabytes: Vec<String> = held.iter().map(|bytes| format!("{:.1}", *bytes as f64 / 1e6)).collect();
     let larger = held[TURNS - 1] as f64 / held[0] as f64;
     println!("MB of the heap after each tenth of the edits: {}", megabytes.join(" "));
-    println!("the last: {larger:.2} × the first; {LARGEST} is allowed");
-    ExitCode::from(u8::from(timed && (slower > SLOWEST || larger > LARGEST)))
+    println!("the last: {larger:.2} × the first; {MAX_GROWTH} is allowed");
+    ExitCode::from(u8::from(timed && (slower > MAX_SLOWDOWN || larger > MAX_GROWTH)))
 }
 
 /// Decides on two threads. A thread continues while `goes_on` returns true; its argument is the
 /// number of decisions that this thread has made. Adds the time of each decision, in nanoseconds,
 /// to `into`.
-fn both(live: &LiveRules, messages: &[Json], into: &mut Vec<u32>, goes_on: impl Fn(usize) -> bool + Sync) {
+fn decide_on_two_threads(
+    live: &LiveRules,
+    messages: &[Json],
+    into: &mut Vec<u32>,
+    goes_on: impl Fn(usize) -> bool + Sync,
+) {
     let decide = || {
-        let mut times = Vec::with_capacity(ALONE);
+        let mut times = Vec::with_capacity(DECISIONS_ALONE);
         while goes_on(times.len()) {
             for message in messages {
                 let start = Instant::now();
@@ -112,7 +117,7 @@ fn edit(live: &LiveRules, turn: usize, edits: usize) {
         live.insert(&route("one")).expect("it fits");
         live.replace(&route("two")).expect("it is there");
         live.remove(&name).expect("it is there");
-        if at % ROUTES == 0 {
+        if at % ROUTE_EDITS_PER_OTHER_EDIT == 0 {
             let list = Edit::replace(format!("list spare = [\"a\", \"b {at}\"]"));
             let other = Edit::replace(format!("let other = text in spare and text != \"{at}\""));
             live.edit(&[list, other]).expect("they are there");

@@ -13,7 +13,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Number of keys whose histories are filled.
+/// Number of keys for which earlier messages are recorded before the timing starts.
 const KEYS: usize = 20;
 /// Number of timed decisions of each variant.
 const DECISIONS: usize = 2_000;

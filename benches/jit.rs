@@ -148,8 +148,8 @@ fn timed(messages: usize, mut engines: Vec<Round<'_>>) -> Vec<f64> {
     times.iter_mut().map(median).collect()
 }
 
-/// Returns the rounds to time for one case, each on the VM and on the JIT. They are: choosing by a
-/// prepared record, a full decision by a prepared record, and a decision from JSON.
+/// Returns the operations to time for one case, each on the VM and on the JIT: choosing a route for
+/// a prepared record, a full decision on a prepared record, and a decision on JSON.
 fn engines<'r>(case: &'r Case, records: &'r [[PreparedMessage<'r>; 2]]) -> Vec<Round<'r>> {
     let choose = |rules: &'r Rules, which: usize| {
         let mut session = rules.session();

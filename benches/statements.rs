@@ -63,8 +63,8 @@ impl Flows {
         Flows { rules: Rules::from_text(&source).expect("the flows compile"), patterns, way, messages }
     }
 
-    /// Returns the first pattern that matches, found as a program without rules would: by trying
-    /// one pattern after another.
+    /// Returns the first pattern that matches, found by trying one pattern after another, as a
+    /// program without rules would do.
     fn by_hand(&self, text: &str) -> Option<usize> {
         let folded = text.trim().to_lowercase();
         self.patterns.iter().position(|(pattern, regex)| match (self.way, regex) {

@@ -1,10 +1,10 @@
 //! Decides the worst-case messages of operators, functions and statements at the limits, so that
 //! callgrind can count the instructions. `benches/worst.sh` runs this program.
 //!
-//! `worst` decides each case on every engine, and prints a line per case. The line has a table of
+//! `worst` decides each case on every engine, and prints a line per case. The line names a table of
 //! the language definition (such as operators), the tested row of this table, and the cause of the
-//! cost. It ends with the processor milliseconds of each engine except the reference. `worst NUMBER
-//! ENGINE` decides one case on one engine.
+//! cost. Then it lists the milliseconds of processor time of each engine except the reference.
+//! `worst NUMBER ENGINE` decides one case on one engine.
 
 #[path = "../tests/support/engines.rs"]
 mod engines;

@@ -14,7 +14,8 @@ use std::fmt::{self, Display, Formatter, Write};
 pub enum Kind {
     /// The conditions test only fields of the context.
     Fields,
-    /// The conditions test texts, regexes and fields, in the shares that the file's comment gives.
+    /// The conditions test texts by literals and regexes, and fields, in the proportions that the
+    /// comment at the top of this file states.
     Mixed,
 }
 

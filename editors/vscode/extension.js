@@ -1,4 +1,5 @@
-// Starts `rulec lsp` and shows how a test ended. Everything that is known of rules is found out by the server.
+// Starts the language server `rulec lsp`, and shows the results of tests that it runs. All knowledge about rules is in the
+// server.
 "use strict";
 
 const vscode = require("vscode");
@@ -7,7 +8,10 @@ const { find } = require("./program.js");
 
 let client;
 
-/** The pages of codes are documents of the server, which the client library does not know yet. */
+/**
+ * Announces to the server that the editor can show its documents: the pages of diagnostic codes. The client library does
+ * not support this capability yet.
+ */
 const pages = {
   fillClientCapabilities(capabilities) {
     capabilities.workspace = { ...capabilities.workspace, textDocumentContent: {} };
@@ -17,15 +21,15 @@ const pages = {
   clear() {},
 };
 
-/** Returns the text of a document of the server. */
+/** Requests the text of a document, such as the page of a diagnostic code, from the server. */
 async function provideTextDocumentContent(uri) {
   return (await client.sendRequest("workspace/textDocumentContent", { uri: uri.toString() }))?.text;
 }
 
-/** Starts the server; says what to do when it cannot be started. */
+/** Starts the server. If it cannot be started, shows an error with the remedies. */
 async function start() {
   const wanted = vscode.workspace.getConfiguration("rulec").get("path") || "rulec";
-  // If it is not found, the error of the operating system says why.
+  // If the program is not found, the client reports the error of the operating system.
   const command = find(wanted) ?? wanted;
   const server = { command, args: ["lsp"], transport: TransportKind.stdio };
   client = new LanguageClient("rulec", "Rules", server, {
@@ -37,7 +41,7 @@ async function start() {
     await client.start();
   } catch (error) {
     const [settings, install] = ["Open settings", "How to install"];
-    // The client tells some faults as texts.
+    // The client reports some errors as texts instead of `Error` objects.
     const why = error?.message ?? error;
     const message = `\`${command} lsp\` cannot be started: ${why}. Install rulec, or name it in \`rulec.path\`.`;
     const picked = await vscode.window.showErrorMessage(message, settings, install);
@@ -49,7 +53,7 @@ async function start() {
   }
 }
 
-/** Runs a command of the server, and shows how a test ended. */
+/** Passes a command on to the server. If the command ran a test, shows whether the test passed. */
 async function ran(command, args, next) {
   const outcome = await next(command, args);
   if (command === "rulec.runTest" && outcome) {

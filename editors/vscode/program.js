@@ -6,7 +6,7 @@ const fs = require("node:fs");
 const os = require("node:os");
 const path = require("node:path");
 
-/** Folders below the home folder in which programs are installed. */
+/** Folders, relative to the home folder, in which Cargo and pip install programs. */
 const INSTALLED = [[".cargo", "bin"], [".local", "bin"]];
 
 /** True if a file exists and may be executed. */
@@ -20,8 +20,8 @@ function isProgram(file) {
 }
 
 /**
- * Returns the path of a program: a name is searched in `PATH` and where programs are installed, and
- * a path is checked. Undefined if there is no such program.
+ * Returns the path of a program: a name is searched in `PATH` and in the folders where Cargo and
+ * pip install programs; a path is only checked. Undefined if there is no such program.
  */
 function find(command, { env = process.env, home = os.homedir(), platform = process.platform } = {}) {
   const named = platform === "win32" && !/\.exe$/i.test(command) ? `${command}.exe` : command;

@@ -97,7 +97,7 @@ from ._rulec import (
 from ._rulec import end as _end
 
 _atexit.register(_end)
-# Programs decide where reports go; without a handler, they go nowhere.
+# The program chooses how log records are handled. Without a handler of the program, they are dropped.
 _logging.getLogger("rulec").addHandler(_logging.NullHandler())
 
 

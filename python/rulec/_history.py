@@ -1,4 +1,4 @@
-"""A report about rules that read a history, at objects that keep none."""
+"""A warning for objects without a history that decide by rules which read one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _log = logging.getLogger("rulec.history")
 
 
 def warn_without_history(rules: Rules, decider: str) -> None:
-    """Reports that ``decider`` decides without the history that these rules read."""
+    """Logs a warning that ``decider`` decides without the history, if the rules read one."""
     if rules.has_history:
         _log.warning(
             "the rules have a `history`, but %s decides as if nothing happened before; a session with a store decides with the history",

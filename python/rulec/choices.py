@@ -117,7 +117,7 @@ class ChoiceOutput:
     to_user: bool
     """Whether the output is shown to the user."""
     reasons: list[str] = dataclasses.field(default_factory=list[str])
-    """Why, one sentence each."""
+    """The reasons for the branch, one sentence each."""
     skipped: list[dict[str, Any]] = dataclasses.field(default_factory=list[dict[str, Any]])
     """The conditions that were left out, each with its branch and the reason."""
 

@@ -133,7 +133,7 @@ def _model(name: str, schema: Schema) -> type[BaseModel]:
             options.pop("le", None)
         if safe != field:
             options["alias"] = field
-        # Values that are private are never shown.
+        # The `repr` of a model does not show private values.
         if inner.get("writeOnly"):
             options["repr"] = False
         kind = _type(f"{name}{_title(field)}", inner)
@@ -208,7 +208,7 @@ class _Side:
     root: Schema | None = None
 
     def inside(self, schema: Schema) -> _Side:
-        """Returns the same side for a schema within its own."""
+        """Returns this side with a nested schema in place of its schema."""
         return _Side(self.name, schema, self.root or self.schema)
 
     def forms(self) -> list[_Side]:

@@ -214,7 +214,7 @@ def test_a_store_outlives_its_rules_and_is_bounded() -> None:
 
 
 def test_decisions_with_a_history_name_no_skipped_conditions() -> None:
-    """A decision does not keep the earlier messages, so it named the condition that chose the branch."""
+    """Regression test: the condition that chose the branch was listed as skipped."""
     rules = Rules.from_text("""
     input { user: string, n: number, now: datetime }
     history by user keep 1d

@@ -282,7 +282,7 @@ flows.find("hours?")
 
 
 def test_a_finalizer_may_use_the_rules_in_force() -> None:
-    """The former rules were dropped under a lock, and a finalizer waited for the lock forever."""
+    """Regression test: the former rules were dropped under a lock for which a finalizer waited forever."""
     program = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r})\n{FINALIZERS}"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert ran.returncode == 0 and sorted(ran.stdout.split()[:4]) == ["finalizer", "found", "hours", "hours"], ran
@@ -330,7 +330,7 @@ def test_live_rules_decide_by_the_entry_that_rules_decide_by(tmp_path: Path) -> 
 
 
 def test_an_open_guard_rejects_a_renamed_tool_without_its_kind() -> None:
-    """The tool was let through without a check, when an edit took its kind away."""
+    """Regression test: after an edit removed the kind of a tool, its calls were accepted without a check."""
     kind = 'payload shell { command: string; forbid "no.rm" at command when command contains "rm" else "no" }'
     live = LiveRules.from_text(kind)
     guard = Guard(live, tools={"bash": "shell"}, closed=False)

@@ -9,15 +9,15 @@ use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
 /// Minimum duration of a batch of messages.
-const BATCH: Duration = Duration::from_millis(10);
-/// Minimum number of messages in a batch, for engines that decide fewer messages in [`BATCH`]. If
-/// this number would take longer than `PATIENCE` nanoseconds, the batch has as many messages as fit
-/// into that time, but at least two.
-const FEW: f64 = 64.0;
-/// Maximum duration, in nanoseconds, of a batch of more than two messages.
-const PATIENCE: f64 = 200e6;
+const MIN_BATCH_TIME: Duration = Duration::from_millis(10);
+/// Minimum number of messages in a batch, for engines that decide fewer messages in
+/// [`MIN_BATCH_TIME`]. If this number would take longer than `MAX_BATCH_NANOSECONDS`, the batch has
+/// as many messages as fit into that time, but at least two.
+const MIN_BATCH_MESSAGES: f64 = 64.0;
+/// Maximum duration, in nanoseconds, of a batch that has more than two messages.
+const MAX_BATCH_NANOSECONDS: f64 = 200e6;
 /// Maximum time for checking the answers of one engine on one mix of messages.
-const CHECKING: Duration = Duration::from_secs(2);
+const MAX_CHECK_TIME: Duration = Duration::from_secs(2);
 
 /// A stopwatch for the processor time of the thread.
 pub struct Stopwatch(Duration);
@@ -50,7 +50,7 @@ pub fn check(ready: &mut dyn Ready, samples: &[Sample], expected: &[Option<u32>]
             let json = &samples[at].json;
             return Err(format!("answers {answer:?} instead of {expected:?} for\n  {json}"));
         }
-        if start.elapsed() > CHECKING {
+        if start.elapsed() > MAX_CHECK_TIME {
             return Ok(at + 1);
         }
     }
@@ -83,14 +83,14 @@ impl Turn<'_, '_> {
         elapsed
     }
 
-    /// Warms up, and determines the number of messages per batch.
+    /// Warms up the engine, and determines the number of messages per batch.
     fn calibrate(&mut self, messages: usize) {
         loop {
             let elapsed = self.run(messages);
             let each = elapsed.as_nanos() as f64 / self.count as f64;
-            let wanted = BATCH.as_nanos() as f64 / each;
-            let wanted = wanted.max(FEW.min(PATIENCE / each)).max(2.0) as usize;
-            if elapsed >= BATCH / 2 || wanted <= self.count {
+            let wanted = MIN_BATCH_TIME.as_nanos() as f64 / each;
+            let wanted = wanted.max(MIN_BATCH_MESSAGES.min(MAX_BATCH_NANOSECONDS / each)).max(2.0) as usize;
+            if elapsed >= MIN_BATCH_TIME / 2 || wanted <= self.count {
                 self.count = wanted.max(1);
                 return;
             }

@@ -47,7 +47,8 @@ pub struct Mix {
     pub expected: Vec<Option<u32>>,
 }
 
-/// Maximum number of generated messages per message that is kept.
+/// Maximum number of messages to generate for each message of a mix, because most generated
+/// messages do not fit the mix.
 const ATTEMPTS: usize = 200;
 
 /// Returns the mixes of messages, each with `each` distinct messages.

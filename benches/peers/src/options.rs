@@ -1,4 +1,4 @@
-//! The command line.
+//! The command-line options of the comparison with the peers.
 
 use crate::engines::{self, Column};
 use crate::mix::HitPosition;

@@ -147,8 +147,8 @@ fn workload(
     }
 }
 
-/// Returns the kinds of words to measure: each density, and requests whose routes share verbs, and
-/// plain rules.
+/// Returns the kinds of generated rules whose literals are scanned for, with their names: mixed
+/// rules of each density, rules whose routes share verbs, and plain rules.
 fn kinds(densities: &[Density]) -> impl Iterator<Item = (&'static str, (Variant, Density))> {
     let mixed = densities.iter().map(|density| (density.name(), (Variant::Mixed, *density)));
     mixed.chain([("verbs", (Variant::Verbs, Density::Rare)), ("plain", (Variant::Plain, Density::Rare))])

@@ -23,7 +23,7 @@ pub(super) fn misplaced_anchor(test: &Predicate) -> Option<Message> {
             let meant = format!("r\"^{inner}$\"");
             return Some(message!("`^` is the start of the text, and `$` its end: write `{meant}`"));
         }
-        let parts = sequence(&hir);
+        let parts = concatenated_parts(&hir);
         let consumes = |parts: &[&Hir]| {
             parts.iter().any(|part| part.properties().minimum_len().is_some_and(|least| least > 0))
         };
@@ -40,10 +40,10 @@ pub(super) fn misplaced_anchor(test: &Predicate) -> Option<Message> {
 }
 
 /// Returns the parts of a regular expression that follow each other, also inside groups.
-fn sequence(hir: &Hir) -> Vec<&Hir> {
+fn concatenated_parts(hir: &Hir) -> Vec<&Hir> {
     match hir.kind() {
-        HirKind::Concat(parts) => parts.iter().flat_map(sequence).collect(),
-        HirKind::Capture(capture) => sequence(&capture.sub),
+        HirKind::Concat(parts) => parts.iter().flat_map(concatenated_parts).collect(),
+        HirKind::Capture(capture) => concatenated_parts(&capture.sub),
         _ => vec![hir],
     }
 }

@@ -56,9 +56,9 @@ pub(super) struct Atom {
     /// The predicate or quantifier as a typed condition, which the reference evaluator can
     /// evaluate.
     cond: Cond,
-    /// The atom's term (an operand that is compared with a constant). The first part is its index
-    /// in `AtomTable::terms`. The second part is the atom's condition with the term replaced by a
-    /// message field, so that single values can be tested. `None` if the atom has no term.
+    /// The atom's term (an operand that is compared with a constant): its index in
+    /// `AtomTable::terms`, and the atom's condition with the term replaced by a message field. This
+    /// condition can be tested with single values. `None` if the atom has no term.
     pub term: Option<(usize, Cond)>,
     pub shape: Option<PredicateShape>,
     /// Message fields that the predicate or quantifier reads, as indexes into `AtomTable::paths`.
@@ -114,8 +114,9 @@ pub(super) struct TermInfo {
 pub(super) struct ResultRange {
     pub low: Option<i64>,
     pub high: Option<i64>,
-    /// The function that the expression calls, if each result of the function stays the same when
-    /// the function is applied to it, as with `lower`. `None` for any other expression.
+    /// The called function, if the whole expression is a call of an idempotent function, such as
+    /// `lower`. The function then leaves every result of the expression unchanged. `None` for any
+    /// other expression.
     pub results_of: Option<Function>,
 }
 
@@ -132,10 +133,10 @@ pub(super) struct AtomTable {
     pub atoms: Vec<Atom>,
     pub terms: Vec<TermInfo>,
     pub paths: Vec<ReadPath>,
-    by_pred: HashMap<PredId, usize>,
-    by_cond: HashMap<CondId, usize>,
-    by_expr: HashMap<ExprId, usize>,
-    by_keys: HashMap<Vec<Arc<str>>, usize>,
+    atom_by_pred: HashMap<PredId, usize>,
+    atom_by_cond: HashMap<CondId, usize>,
+    term_by_expr: HashMap<ExprId, usize>,
+    path_by_keys: HashMap<Vec<Arc<str>>, usize>,
     value_slots: HashMap<KindSet, SlotId>,
     /// Program that is passed to the evaluator. It contains only slots (fields read as certain
     /// kinds of value). These are the slots of the real program, and artificial slots that hold the
@@ -153,10 +154,10 @@ impl AtomTable {
             atoms: Vec::new(),
             terms: Vec::new(),
             paths: Vec::new(),
-            by_pred: HashMap::new(),
-            by_cond: HashMap::new(),
-            by_expr: HashMap::new(),
-            by_keys: HashMap::new(),
+            atom_by_pred: HashMap::new(),
+            atom_by_cond: HashMap::new(),
+            term_by_expr: HashMap::new(),
+            path_by_keys: HashMap::new(),
             value_slots: HashMap::new(),
             slot_program: Program {
                 slots: program.slots.clone(),
@@ -171,7 +172,7 @@ impl AtomTable {
     /// Returns the index of the predicate's atom (its entry in this table). The first call creates
     /// the atom.
     pub fn atom_of_pred(&mut self, normal: &Normal, id: PredId) -> usize {
-        if let Some(existing_atom) = self.by_pred.get(&id) {
+        if let Some(existing_atom) = self.atom_by_pred.get(&id) {
             return *existing_atom;
         }
         let pred = normal.pred(id);
@@ -203,14 +204,14 @@ impl AtomTable {
         };
         let atom = Atom { shape, term, missing_slot, pred: Some(id), prepared, ..self.new_atom(cond, reads) };
         let atom = self.push_atom(atom);
-        self.by_pred.insert(id, atom);
+        self.atom_by_pred.insert(id, atom);
         atom
     }
 
     /// Returns the index of the quantifier's atom (its entry in this table). The first call creates
     /// the atom.
     pub fn atom_of_quantifier(&mut self, normal: &Normal, id: CondId) -> usize {
-        if let Some(existing_atom) = self.by_cond.get(&id) {
+        if let Some(existing_atom) = self.atom_by_cond.get(&id) {
             return *existing_atom;
         }
         let mut reads = SlotReads::default();
@@ -224,7 +225,7 @@ impl AtomTable {
             })
             .unzip();
         let atom = self.push_atom(Atom { term, shape, each: Some(id), ..self.new_atom(cond, reads) });
-        self.by_cond.insert(id, atom);
+        self.atom_by_cond.insert(id, atom);
         atom
     }
 
@@ -255,7 +256,7 @@ impl AtomTable {
     }
 
     fn term_of(&mut self, normal: &Normal, expr: ExprId) -> usize {
-        if let Some(existing_term) = self.by_expr.get(&expr) {
+        if let Some(existing_term) = self.term_by_expr.get(&expr) {
             return *existing_term;
         }
         let kinds = PossibleKinds::new(&self.slot_program.slots, &self.extern_kinds).of(normal, expr);
@@ -276,7 +277,7 @@ impl AtomTable {
         let missing_with = self.slot_missing_with(normal, expr);
         let range = result_range(normal.expr(expr));
         self.terms.push(TermInfo { expr, kinds, range, is_slot, values, paths, missing_with, value_slot });
-        self.by_expr.insert(expr, self.terms.len() - 1);
+        self.term_by_expr.insert(expr, self.terms.len() - 1);
         self.terms.len() - 1
     }
 
@@ -460,7 +461,7 @@ fn result_range(expr: &NExpr) -> ResultRange {
 struct SlotReads {
     slots: SmallVec<[SlotId; 2]>,
     reads_beyond_message: bool,
-    /// The levels of the quantifiers around the node whose elements it reads.
+    /// The levels of the quantifiers that are outside the node, but whose elements the node reads.
     levels: SmallVec<[u32; 2]>,
 }
 

@@ -53,13 +53,13 @@ impl StepBudget {
         }))
     }
 
-    /// Sets the estimated number of shares that will still begin. If only a few are left, each
-    /// share gets more of the steps left.
+    /// Sets the estimated number of shares that will still begin. If only a few shares are left,
+    /// each gets a larger part of the remaining steps.
     pub fn expect_shares(&self, shares: usize) {
         self.0.remaining_shares.set(shares as u64);
     }
 
-    /// Starts the next share: a limit on the steps of the next part of the analysis.
+    /// Starts the next share, which limits the steps of the next part of the analysis.
     pub fn begin_share(&self) {
         let taken = self.0.taken.get();
         let divisor = self.0.remaining_shares.get().clamp(1, MAX_SHARE_DIVISOR);

@@ -67,7 +67,7 @@ pub(super) fn report_missing_default(
             gap => gap,
         }
     };
-    let promise = InputRequirements::of(subject.program);
+    let promise = InputRequirements::declared_by(subject.program);
     let promised = promise.as_ref().map(|promise| find(Some(promise)));
     let (message, covers_promised) = match promised {
         Some(Gap::Message(message)) => (Some(message), None),

@@ -309,9 +309,9 @@ struct RedundancySearch<'a, 's, 'p, 'r> {
 }
 
 impl<'a> RedundancySearch<'a, '_, '_, '_> {
-    /// Reports the redundant parts of `cond`, a part of the rule's condition. Adds each of them to
-    /// `replacements`, so that the next part is tested without the parts reported before.
-    /// `positive` is false if `cond` occurs inside an odd number of negations.
+    /// Reports the redundant parts of `cond`, a part of the rule's condition. Adds each reported
+    /// part to `replacements`, so that the next part is tested without it. `positive` is false if
+    /// `cond` occurs inside an odd number of negations.
     fn collect_redundant(&mut self, cond: &'a Cond, positive: bool, replacements: &mut Replacements) {
         let (parts, neutral) = match &cond.kind {
             CondKind::Not(inner) | CondKind::NotTrue(inner) => {
@@ -340,9 +340,9 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
     }
 
     /// True if the rule's condition, with the replacements, is true for the same messages as the
-    /// original condition. At most one replacement can change anything. If `adds` is true, this
-    /// replacement can only make the condition true for more messages. If `adds` is false, it can
-    /// only make the condition true for fewer.
+    /// original condition. Precondition: all replacements except the latest one are known to change
+    /// nothing. If `adds` is true, the latest replacement can only make the condition true for more
+    /// messages. If `adds` is false, it can only make the condition true for fewer messages.
     fn is_equivalent_with(&mut self, replacements: &Replacements, adds: bool) -> bool {
         let replaced_cond = build_with_replacements(self.solver, self.root, true, replacements);
         replaced_cond == self.true_cond

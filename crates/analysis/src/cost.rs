@@ -97,8 +97,8 @@ pub fn table_costs(program: &Program, normal: &Normal, growing: &dyn Fn(Part) ->
 }
 
 /// Returns the work of the table with index `start` and of all tables reachable from it by `goto`.
-/// Each table counts once. `tables` has the cost of each table, and the tables to which its `goto`s
-/// lead.
+/// Each table counts once. `tables` contains the cost of each table, and the tables to which its
+/// `goto`s lead.
 fn reachable_work(program: &Program, tables: &[(TableCost, Vec<TableId>)], start: usize) -> Work {
     let (mut total, mut visited, mut pending) = (Work::default(), vec![false; tables.len()], vec![start]);
     while let Some(table_index) = pending.pop() {

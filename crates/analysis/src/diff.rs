@@ -229,9 +229,9 @@ pub fn diff(old: &Version<'_>, new: &Version<'_>) -> Diff {
 }
 
 /// Withdraws the verdict [`Verdict::Same`] from the entry points that read the history, if earlier
-/// messages or their decisions can differ between the two versions. `reading` has, for each entry
-/// point, whether it reads the history. `chosen_names` is a note if rules read the names of chosen
-/// statements.
+/// messages or their decisions can differ between the two versions. `reading` states for each entry
+/// point whether it reads the history. `chosen_names` is a note for the reader, if rules read the
+/// names of statements that earlier decisions chose.
 fn withdraw_proofs(diff: &mut Diff, chosen_names: Option<Message>, reading: &[bool]) {
     let is_changed = diff.entries.iter().any(|entry| !entry.changes.is_empty());
     let chosen_names = chosen_names.filter(|_| is_changed);
@@ -403,9 +403,9 @@ impl TableComparison<'_, '_, '_, '_> {
     }
 
     /// Searches for messages that the versions decide differently: one that selects the old
-    /// statement, and one that selects the new statement. `statements_of_pair` has the indexes of
-    /// both; an added or removed statement has only one. Also returns the verdict on the messages
-    /// that select either statement.
+    /// statement, and one that selects the new statement. `statements_of_pair` contains the indexes
+    /// of both; an added or removed statement has only one index. Also returns the verdict on the
+    /// messages that select either statement.
     fn find_examples(&mut self, statements_of_pair: [Option<usize>; 2]) -> (Vec<Example>, Verdict) {
         let mut examples: Vec<Example> = Vec::new();
         let mut verdict = Verdict::Same;

@@ -15,11 +15,12 @@ use std::collections::BTreeMap;
 /// as the same variable.
 #[derive(Default)]
 struct ListRequirements {
-    /// A literal (required truth value) that excludes that the list is missing.
+    /// A literal (required truth value) that no message without the list satisfies; `None` if there
+    /// is none.
     present: Option<AtomLiteral>,
-    /// The requirements that one element must meet.
+    /// Requirements, each of which at least one element must meet.
     some: Vec<(AtomLiteral, SolverGoal)>,
-    /// The requirements that one element must meet if the list is present.
+    /// Requirements, each of which at least one element must meet if the list is present.
     some_if_present: Vec<(AtomLiteral, SolverGoal)>,
     /// The requirements that every element must meet.
     every: Vec<(AtomLiteral, SolverGoal)>,
@@ -118,8 +119,8 @@ impl Solver<'_> {
         by_list
     }
 
-    /// Returns literals that a list with an element cannot satisfy, such as `len(list) == 0`. The
-    /// element meets the requirement `goal`.
+    /// Returns literals that a list cannot satisfy if one of its elements meets the requirement
+    /// `goal`, such as `len(list) == 0`.
     fn find_empty_conflict(
         &mut self,
         literals: &[AtomLiteral],

@@ -37,7 +37,7 @@ pub(super) struct ListCandidates {
 
 impl ListCandidates {
     /// Collects the values to try from conditions that compare list elements with constants.
-    pub fn of<'c>(conditions: impl Iterator<Item = &'c Cond>) -> ListCandidates {
+    pub fn from_conditions<'c>(conditions: impl Iterator<Item = &'c Cond>) -> ListCandidates {
         let mut candidates = ListCandidates::default();
         conditions.for_each(|cond| candidates.add(Part::Cond(cond)));
         candidates
@@ -130,8 +130,8 @@ impl ListCandidates {
         }
     }
 
-    /// Returns list elements to try. Each element combines values for the paths inside an element.
-    /// Combinations that leave a path without a value come last.
+    /// Returns elements to try in a list. Each element has one of the collected values at each path
+    /// inside it. Elements in which some path has no value come last.
     pub fn elements(&self) -> Vec<Json> {
         let mut elements = vec![Json::Null];
         for (path, values) in &self.values_by_path {

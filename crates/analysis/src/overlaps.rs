@@ -82,7 +82,8 @@ pub fn find_overlaps(subject: &AnalysisSubject<'_>, table: TableId) -> Overlaps 
         let mut find = |promise: Option<&InputRequirements<'_>>| {
             find_unmatched_message(&mut solver, promise, first_match, true_cond).into_message()
         };
-        let promised = InputRequirements::of(subject.program).and_then(|promise| find(Some(&promise)));
+        let promised =
+            InputRequirements::declared_by(subject.program).and_then(|promise| find(Some(&promise)));
         collector.overlaps.untaken = promised.or_else(|| find(None));
     }
     let mut queries_left = MAX_QUERIES;

@@ -18,13 +18,14 @@ use serde_json::Value as Json;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-/// Reports windows of which one contains the other, and times that no earlier message has. Also
-/// reports comparisons with decisions that no rule makes, and sums that a single large message can
-/// exceed.
+/// Reports conditions on two windows of the history of which one decides the other, and conditions
+/// on times that no earlier message has. Also reports comparisons with decisions that no rule
+/// makes, and limits on sums that a single large message can exceed.
 pub(super) fn report_conditions_on_the_past(report: &mut AnalysisReport<'_>) {
     let program = report.program;
     let Some(history) = program.history_slot() else { return };
-    let mut past = Past { program, history, names: DecisionNames::new(program), elements: HashSet::new() };
+    let mut past =
+        PastChecker { program, history, names: DecisionNames::new(program), elements: HashSet::new() };
     let mut seen = HashSet::new();
     for rule in &program.rules {
         let mut parts = vec![Part::Cond(&rule.condition)];
@@ -83,7 +84,7 @@ impl<'p> DecisionNames<'p> {
     }
 }
 
-struct Past<'p> {
+struct PastChecker<'p> {
     program: &'p Program,
     history: SlotId,
     names: DecisionNames<'p>,
@@ -91,7 +92,7 @@ struct Past<'p> {
     elements: HashSet<VarId>,
 }
 
-impl<'p> Past<'p> {
+impl<'p> PastChecker<'p> {
     /// Reports a comparison of `p.decision.target` or `p.decision.chosen` with a name that no
     /// decision of these rules can have.
     fn report_unknown_decision(&self, report: &mut AnalysisReport<'_>, test: &Predicate) {
@@ -165,7 +166,8 @@ impl<'p> Past<'p> {
         report.add_finding(Diagnostic::new(Code::BudgetWithoutMessage, sum.span, message).help(help), None);
     }
 
-    /// Returns the body of a `let` in place of its use.
+    /// If an expression uses a `let`, returns the body of the `let`, without typed reads such as `x
+    /// as number`. Returns any other expression unchanged.
     fn without_lets(&self, value: &'p Expr) -> &'p Expr {
         match &value.kind {
             ExprKind::Read(inner, _) => self.without_lets(inner),
@@ -177,9 +179,9 @@ impl<'p> Past<'p> {
         }
     }
 
-    /// True if the current message may satisfy `part`, a condition on an element of the history.
-    /// False if `part` requires a constant value of a field, and `condition` requires another value
-    /// of the current message.
+    /// True if the current message, which satisfies `condition`, may also satisfy `part`, a
+    /// condition on an element of the history. False if both require a constant value of the same
+    /// field, and the values differ.
     fn may_select_current(&self, part: &Cond, element: VarId, condition: &Cond) -> bool {
         let mut path = Vec::new();
         let Some((field, wanted)) = required_value(part) else { return true };

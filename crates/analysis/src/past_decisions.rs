@@ -33,16 +33,16 @@ pub(super) fn impossible_decision(program: &Program, var: &Var, body: &Cond) -> 
     let name = chosen.value.as_str()?;
     if let Some(target) = required.iter().find(|field| is_path(field, TARGET_FIELD))
         && let Some(wanted) = target.value.as_str()
-        && !targets_of(program, name)?.contains(&wanted)
+        && !possible_targets(program, name)?.contains(&wanted)
     {
         let message = message!("no decision of these rules chooses `{name}` with the target `{wanted}`");
         let diagnostic = Diagnostic::new(Code::NeverRecorded, target.span, message);
         let diagnostic = diagnostic.label(chosen.span, message!("the decision must choose `{name}`"));
         return Some(diagnostic.help(message!("correct one of the two conditions")));
     }
-    let rule = only_rule(program, name)?;
+    let rule = sole_rule_named(program, name)?;
     for field in required.iter().filter(|field| *field.path[0] != *DECISION_FIELD) {
-        let Some(needed) = value_of_rule(program, rule, &field.path) else { continue };
+        let Some(needed) = value_required_by_rule(program, rule, &field.path) else { continue };
         if needed == field.value {
             continue;
         }
@@ -63,9 +63,9 @@ fn required_field(part: &Cond, var: &Var) -> Option<RequiredField> {
     is_field.then_some(RequiredField { path, value, span: part.span })
 }
 
-/// Returns the targets of all decisions that choose the name. `None` if a decision with this name
-/// may have a target that is not known.
-fn targets_of<'p>(program: &'p Program, name: &str) -> Option<Vec<&'p str>> {
+/// Returns the possible targets of decisions that choose a statement with this name. `None` if such
+/// a decision may have a target that is not known.
+fn possible_targets<'p>(program: &'p Program, name: &str) -> Option<Vec<&'p str>> {
     let named = program.rules.iter().filter(|rule| *rule.name == *name).map(|rule| &rule.outcome);
     let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());
     let defaults = defaults.filter(|_| name == DEFAULT);
@@ -77,14 +77,15 @@ fn targets_of<'p>(program: &'p Program, name: &str) -> Option<Vec<&'p str>> {
 }
 
 /// Returns the rule with this name; `None` if there are several or none.
-fn only_rule<'p>(program: &'p Program, name: &str) -> Option<&'p Rule> {
+fn sole_rule_named<'p>(program: &'p Program, name: &str) -> Option<&'p Rule> {
     let mut named = program.rules.iter().filter(|rule| *rule.name == *name);
     let rule = named.next()?;
     (named.next().is_none() && name != DEFAULT).then_some(rule)
 }
 
-/// Returns the constant value that a rule requires of a field of the message.
-fn value_of_rule(program: &Program, rule: &Rule, path: &[Arc<str>]) -> Option<Json> {
+/// Returns the constant that the field at `path` must equal so that the rule's condition is true;
+/// `None` if the condition requires no constant.
+fn value_required_by_rule(program: &Program, rule: &Rule, path: &[Arc<str>]) -> Option<Json> {
     rule.condition.conjuncts().iter().find_map(|part| {
         let (field, value) = required_value(part)?;
         let ExprKind::Slot(slot) = without_typed_reads(field).kind else { return None };

@@ -1,5 +1,5 @@
-//! Reads conditions on a field of an earlier message: which field a value reads, and which constant
-//! a condition requires.
+//! Examines conditions on earlier messages: finds which field an expression reads, and which
+//! constant a condition requires it to equal.
 
 use rulec_lang::operators::Op;
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, VarId};

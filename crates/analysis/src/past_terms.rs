@@ -1,7 +1,7 @@
-//! Finds the nearest message that selects a statement, for rules that read the history. For one
-//! message, the parts of conditions that read the history have known values. The search replaces
-//! these parts by their values, so that only conditions on the message remain. Each change that is
-//! found is checked with the history.
+//! Finds the nearest message that selects a statement, for rules that read the history. For a given
+//! message and history, the parts of conditions that read the history have known values. The search
+//! replaces these parts by their values, so that only conditions on the message remain. Each change
+//! that is found is checked with the history.
 
 use rulec_eval::evaluator::Evaluator;
 use rulec_eval::host::HostCalls;
@@ -17,8 +17,8 @@ use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 use time::Duration;
 
-/// Maximum number of messages from which a search starts. Each has other values of the parts that
-/// read the history.
+/// Maximum number of messages from which a search starts. For each of them, the parts of conditions
+/// that read the history have other values.
 const MAX_STARTS: usize = 32;
 /// Maximum number of earlier messages whose values are tried in the current message.
 const MAX_ELEMENTS: usize = 8;
@@ -36,13 +36,14 @@ pub(super) struct AssumedPast {
     pub conditions: Vec<Cond>,
 }
 
-/// A message from which a search starts.
-pub(super) struct Start {
+/// A message from which a search starts, with an assumption about the history.
+pub(super) struct SearchStart {
     pub message: Json,
     /// The fields whose values differ from the given message.
     pub replaced: Vec<Path>,
-    /// The index of a condition that is assumed to have another value than for the message.
-    flipped: Option<usize>,
+    /// The index of a condition in `PastTerms::terms` whose truth is assumed to be the opposite of
+    /// its truth for `message`. `None` if nothing is assumed.
+    flipped_term: Option<usize>,
 }
 
 /// The value of a part that reads the history.
@@ -60,7 +61,7 @@ struct PastTerm {
     is_fixed: bool,
 }
 
-/// A part of a condition that reads the history, in a condition that is changed.
+/// A mutable reference to a part of a condition that reads the history.
 enum TermMut<'t> {
     Cond(&'t mut Cond),
     Expr(&'t mut Expr),
@@ -188,16 +189,18 @@ impl<'p> PastTerms<'p> {
         }
     }
 
-    /// True if all parts have the same value for every message with this history.
+    /// True if each part that reads the history has the same value for every message with this
+    /// history.
     pub fn are_fixed(&self) -> bool {
         self.terms.iter().all(|term| term.is_fixed)
     }
 
-    /// Evaluates all parts for the message from which a search starts, with its history. A value
-    /// that no constant represents becomes missing.
-    pub fn values(&self, start: &Start, past: PastView<'_>) -> Vec<TermValue> {
+    /// Evaluates all parts that read the history, for the message from which a search starts and
+    /// its history. Reverses the truth of the condition with the index `start.flipped_term`. A
+    /// value that no constant represents becomes missing.
+    pub fn values(&self, start: &SearchStart, past: PastView<'_>) -> Vec<TermValue> {
         let mut values = self.values_for(&start.message, past);
-        if let Some(TermValue::Cond(value)) = start.flipped.and_then(|index| values.get_mut(index)) {
+        if let Some(TermValue::Cond(value)) = start.flipped_term.and_then(|index| values.get_mut(index)) {
             *value = if *value == Tri::True { Tri::False } else { Tri::True };
         }
         values
@@ -222,8 +225,8 @@ impl<'p> PastTerms<'p> {
         self.terms.iter().map(value_of).collect()
     }
 
-    /// Replaces each part by its value.
-    pub fn assume(&self, values: &[TermValue]) -> AssumedPast {
+    /// Copies the rules, and replaces each part that reads the history by its value in `values`.
+    pub fn with_assumed_values(&self, values: &[TermValue]) -> AssumedPast {
         let mut values = values.iter();
         self.copy_with(&mut |term| match (term, values.next()) {
             (TermMut::Cond(cond), Some(TermValue::Cond(value))) => {
@@ -243,11 +246,12 @@ impl<'p> PastTerms<'p> {
         })
     }
 
-    /// Returns the messages from which the search starts, the given message first. The others have
-    /// values of earlier messages in fields that rules compare with earlier messages, or another
-    /// time.
-    pub fn starts(&self, given: &Json, past: PastView<'_>) -> Vec<Start> {
-        let mut starts = vec![Start { message: given.clone(), replaced: Vec::new(), flipped: None }];
+    /// Returns the messages from which the search starts, the given message first. In the others,
+    /// fields that rules compare with earlier messages have values of earlier messages, or `now` is
+    /// another time. In the last ones, only the truth of one condition on the history is reversed.
+    pub fn search_starts(&self, given: &Json, past: PastView<'_>) -> Vec<SearchStart> {
+        let mut starts =
+            vec![SearchStart { message: given.clone(), replaced: Vec::new(), flipped_term: None }];
         let elements: Vec<&Json> = past.elements.iter().rev().take(MAX_ELEMENTS).collect();
         let mut replace = |values: Vec<(&Path, Json)>| {
             let mut message = given.clone();
@@ -256,7 +260,7 @@ impl<'p> PastTerms<'p> {
             }
             if message != *given && !starts.iter().any(|start| start.message == message) {
                 let replaced = values.into_iter().map(|(path, _)| path.clone()).collect();
-                starts.push(Start { message, replaced, flipped: None });
+                starts.push(SearchStart { message, replaced, flipped_term: None });
             }
         };
         let open: Vec<&PastTerm> = self.terms.iter().filter(|term| !term.is_fixed).collect();
@@ -289,10 +293,10 @@ impl<'p> PastTerms<'p> {
         let is_open_condition =
             |index: &usize| !self.terms[*index].is_fixed && matches!(self.terms[*index].body, Term::Cond(_));
         let flipped = (0..self.terms.len()).filter(is_open_condition);
-        starts.extend(flipped.map(|index| Start {
+        starts.extend(flipped.map(|index| SearchStart {
             message: given.clone(),
             replaced: Vec::new(),
-            flipped: Some(index),
+            flipped_term: Some(index),
         }));
         starts.truncate(MAX_STARTS.min(1 + MAX_EVALUATIONS / (1 + self.terms.len())));
         starts

@@ -83,7 +83,7 @@ pub(super) fn impossible_time(program: &Program, list: &Expr, var: &Var, body: &
     Some(diagnostic.help(message!("correct one of the two, or keep the messages longer")))
 }
 
-/// Adds the bounds of windows such as `within 5m`.
+/// Adds to `range` the bounds that windows such as `within 5m` require.
 fn add_windows(program: &Program, list: &Expr, range: &mut TimeRange) {
     match &list.kind {
         ExprKind::Window { list, bound, operand } => {
@@ -102,7 +102,7 @@ fn add_windows(program: &Program, list: &Expr, range: &mut TimeRange) {
     }
 }
 
-/// Adds the bound of a comparison such as `p.at < now - 10m`.
+/// Adds to `range` the bound that a comparison such as `p.at < now - 10m` requires.
 fn add_comparison(program: &Program, test: &Predicate, element: VarId, span: Span, range: &mut TimeRange) {
     let (Some(op), Operand::Value(right)) = (test.op, &test.right) else { return };
     if test.negated || test.mode != TestMode::default() {

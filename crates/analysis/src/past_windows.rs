@@ -24,8 +24,8 @@ struct WindowCondition<'p> {
     /// The length of the window; infinite for the whole history.
     seconds: f64,
     growth: Growth,
-    /// Identifies the condition apart from its window. Equal texts mean conditions that differ at
-    /// most in their windows.
+    /// A text that identifies the condition without its window. Conditions with equal keys differ
+    /// at most in their windows.
     key: String,
     /// The key of the negated condition.
     negated_key: String,
@@ -90,7 +90,8 @@ fn is_contradiction(short: &WindowCondition<'_>, long: &WindowCondition<'_>) -> 
     short.seconds == long.seconds || (short.growth, long.growth) == (Growth::Wider, Growth::Narrower)
 }
 
-/// Returns the parts of a condition on a window of the history. `None` for other conditions.
+/// Analyses a condition on a window of the history: finds the window's length, and how the
+/// condition depends on it. `None` for other conditions.
 fn window_condition<'p>(
     report: &AnalysisReport<'_>,
     history: SlotId,
@@ -103,7 +104,7 @@ fn window_condition<'p>(
     let (seconds, growth, text) = match &inner.kind {
         CondKind::Quantifier { all, list, var, body } => {
             let growth = if *all { Growth::Narrower } else { Growth::Wider };
-            (window_seconds(history, list)?, growth, format!("{all} {}", text_of(report, body, var)?))
+            (window_seconds(history, list)?, growth, format!("{all} {}", condition_text(report, body, var)?))
         }
         CondKind::Predicate(test) => window_of_test(report, history, test)?,
         _ => return None,
@@ -152,7 +153,7 @@ fn window_of_test(
         }
         _ => return None,
     };
-    let text = format!("{fold:?} {} {names} {op:?} {constant}", text_of(report, body, var)?);
+    let text = format!("{fold:?} {} {names} {op:?} {constant}", condition_text(report, body, var)?);
     Some((window_seconds(history, list)?, growth, text))
 }
 
@@ -171,9 +172,10 @@ fn window_seconds(history: SlotId, list: &Expr) -> Option<f64> {
     }
 }
 
-/// Returns the source text of a condition on an element, with one blank between words. The element
-/// has the same name in every text. `None` without source text.
-fn text_of(report: &AnalysisReport<'_>, body: &Cond, var: &Var) -> Option<String> {
+/// Returns the source text of a condition on an element, with one blank between words, and with `_`
+/// in place of the element's name. So equal conditions have equal texts. `None` without source
+/// text.
+fn condition_text(report: &AnalysisReport<'_>, body: &Cond, var: &Var) -> Option<String> {
     let source = Some(report.source(body.span)).filter(|text| *text != MISSING_SOURCE)?;
     let mut text = String::new();
     for token in tokenize(source, 0).filter(|token| !token.kind.is_trivia()) {

@@ -8,10 +8,12 @@ use rulec_lang::ty::{KindSet, Ty};
 use rulec_sema::hir::Slot;
 use rulec_sema::normal::{ExprId, NExpr, NFold, Normal};
 
-/// The kinds of values in JSON. A part of the message that is read without a type is one of them.
+/// The kinds of values in JSON. A value of the message that is read without a type has one of these
+/// kinds.
 const JSON_KINDS: KindSet = KindSet::ALL.without(KindSet::DATETIME);
 
-/// True for a field of the message, or a part of one. Its elements are JSON values.
+/// True if an expression reads a field of the message, or a value inside a field. If the value is a
+/// list, its elements are JSON values.
 pub(super) fn is_part_of_message(normal: &Normal, expr: ExprId) -> bool {
     match normal.expr(expr) {
         NExpr::Slot(_) | NExpr::History(_) | NExpr::Var(_) | NExpr::Field(..) => true,

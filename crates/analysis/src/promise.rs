@@ -32,7 +32,7 @@ struct RequiredField {
 impl<'p> InputRequirements<'p> {
     /// Returns the declared fields and types of messages; `None` if the program does not declare
     /// its input.
-    pub fn of(program: &'p Program) -> Option<InputRequirements<'p>> {
+    pub fn declared_by(program: &'p Program) -> Option<InputRequirements<'p>> {
         let record = program.input.as_ref()?;
         let slots = program.slots.iter().enumerate().filter(|(_, slot)| slot.root.is_none());
         let promised = slots.filter_map(|(index, slot)| {

@@ -43,7 +43,8 @@ fn report_contradiction(solver: &mut Solver<'_>, report: &mut AnalysisReport<'_>
         return false;
     }
     let parts = contradicting_parts(solver, cond);
-    // The tests of declared types are parts, too. They lie within the parts that an author wrote.
+    // The compiler adds tests of declared types as parts. Their spans lie within the parts that the
+    // author wrote.
     let spans: Vec<Span> = parts.iter().map(|part| part.span).collect();
     let is_apart = |index: usize| {
         let others = spans.iter().enumerate().filter(|(other, _)| *other != index);
@@ -56,7 +57,8 @@ fn report_contradiction(solver: &mut Solver<'_>, report: &mut AnalysisReport<'_>
         return false;
     }
     let diagnostic = contradiction(report, &parts);
-    // A rule of a group is lowered for each payload that includes the group.
+    // A rule of a group is compiled again for each payload that includes the group, but is reported
+    // only once.
     let is_reported = report.findings.iter().any(|finding| {
         finding.diagnostic.code == Code::Contradiction && finding.diagnostic.span() == diagnostic.span()
     });

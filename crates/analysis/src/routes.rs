@@ -176,8 +176,8 @@ fn hiding_without_message(
     }
 }
 
-/// Returns the goals that a message satisfies if the route matches it and none of the `hiding`
-/// routes does.
+/// Returns the goals that a message satisfies if the route matches the message and none of the
+/// routes `hiding` matches it.
 fn hiding_goals(
     (route_facts, facts): (&ConditionFacts, &HashMap<RuleId, ConditionFacts>),
     hiding: &[RuleId],
@@ -186,8 +186,9 @@ fn hiding_goals(
     std::iter::once(Some((route_facts.true_cond, true))).chain(exclusions).collect()
 }
 
-/// Reduces routes that together hide a route to a minimal set. `core` has the indexes of the goals
-/// that contradict each other; the first goal belongs to the hidden route.
+/// Reduces routes that together hide a route to a minimal set. `core` contains the indexes of the
+/// goals that contradict each other; the first goal belongs to the hidden route. `None` if the
+/// contradiction needs none of the other routes.
 fn minimal_hiding(
     solver: &mut Solver<'_>,
     facts: (&ConditionFacts, &HashMap<RuleId, ConditionFacts>),

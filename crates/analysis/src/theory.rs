@@ -165,8 +165,8 @@ impl MessageTheory {
 
     /// Finds for each path (message field) at most `max_values` candidate values, which satisfy all
     /// literals that read only this path. `values` are the values found for single terms, by term
-    /// index. A path that must not change keeps its value in `base`. The error is the conflict if a
-    /// path has no such value.
+    /// index. A path that must not change keeps its value in `base`. If a path has no such value,
+    /// the error contains the literals that read only this path.
     fn choices_by_path(
         &self,
         normal: &Normal,
@@ -217,8 +217,8 @@ impl MessageTheory {
     }
 
     /// Returns at most `max_values` values of a path (message field). The values satisfy the
-    /// literals that read only this path. `solved` has values of the operands that read only this
-    /// path.
+    /// literals that read only this path. `solved` contains values that were found for terms that
+    /// read only this path.
     fn valid_values(
         &self,
         normal: &Normal,
@@ -288,7 +288,8 @@ impl MessageTheory {
     /// element for each literal.
     fn candidate_lists(&self, path: usize, path_literals: &[AtomLiteral]) -> Vec<Json> {
         let atoms = &self.values.atoms;
-        let candidates = ListCandidates::of(path_literals.iter().map(|literal| atoms.cond(literal.atom)));
+        let candidates =
+            ListCandidates::from_conditions(path_literals.iter().map(|literal| atoms.cond(literal.atom)));
         if candidates.is_empty() {
             return Vec::new();
         }

@@ -328,9 +328,9 @@ impl ValueSearch {
             }
         }
         if compares_order || reads_address {
-            // If no candidate fits, the proof needs exhaustive candidates. For text order, these
-            // are the constant texts and their successors. For networks, these are the edge
-            // addresses, also spelled with a space, so no constant may contain a space.
+            // If no candidate fits, the proof needs exhaustive candidates. For text order, the
+            // constant texts and their successors are exhaustive. For networks, the first and last
+            // addresses are, also written with a space; so no constant may contain a space.
             let constants =
                 literals.iter().filter_map(|literal| self.atoms.atoms[literal.atom].shape.as_ref());
             let is_covered = |text: &Json| {

@@ -41,7 +41,7 @@ pub struct WhyNot {
 impl WhyNot {
     /// Returns the explanation with masked values of `@private` fields, fit for logs. The message
     /// that the remedy proposes becomes null if it has private values, or if a private value must
-    /// change. Of a record with private fields, only these fields are masked.
+    /// change. In a record that contains private fields, only these fields are masked.
     #[must_use]
     pub fn masked(mut self) -> WhyNot {
         let Remedy::Change { fields, message, .. } = &mut self.remedy else { return self };
@@ -156,13 +156,16 @@ fn explain_over_past(query: &WhyNotQuery<'_>, history: SlotId) -> Result<WhyNot,
     let mut tried = Vec::new();
     let mut best: Option<(usize, WhyNot)> = None;
     let mut steps = 0;
-    for (index, start) in terms.starts(query.message, (query.past)(query.message)).into_iter().enumerate() {
+    for (index, start) in
+        terms.search_starts(query.message, (query.past)(query.message)).into_iter().enumerate()
+    {
         let values = terms.values(&start, (query.past)(&start.message));
-        // With equal values, this start finds no smaller change than the earlier start.
+        // If the parts that read the history have equal values, this start finds no smaller change
+        // than an earlier start.
         if tried.contains(&values) {
             continue;
         }
-        let assumed = terms.assume(&values);
+        let assumed = terms.with_assumed_values(&values);
         tried.push(values);
         let (mut found, taken) = explain_assuming(query, Some(&assumed), (&start.message, &start.replaced))?;
         if let Remedy::Change { fields, smallest, .. } = &mut found.remedy {

@@ -112,7 +112,8 @@ pub struct Published {
     delivered: usize,
     /// The number of subscribers whose full queue dropped an event.
     dropped: usize,
-    /// The reason why a middleware stopped the event, with its name; None if none did.
+    /// A sentence with the name of the middleware that stopped the event, and the reason. None if
+    /// no middleware stopped the event.
     stopped_by: Option<String>,
 }
 

@@ -52,7 +52,7 @@ pub struct Coordinator {
     settings: JudgeSettings,
 }
 
-/// The settings with which a coordinator creates the validators of its payloads.
+/// The settings from which a coordinator creates the checkers of its payloads.
 struct JudgeSettings {
     options: Option<Json>,
     strict: bool,

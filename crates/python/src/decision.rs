@@ -22,14 +22,15 @@ pub struct Decision(Source);
 
 /// The source of a decision's attributes: the library, or a pickle.
 enum Source {
-    /// A decision of the library. For a choice also the message, from which the attribute `skipped`
-    /// is computed when a program reads it.
+    /// A decision that the library made. For a choice also the message, from which the attribute
+    /// `skipped` is computed when a program reads this attribute.
     Made(rulec::Decision, Option<Message>),
     /// A dict with the values of all attributes by name, which was restored from a pickle.
     Pickled(Py<PyDict>),
 }
 
-/// The message of a decision. It is converted to JSON only when `skipped` is read.
+/// The message of a decision. It is converted to JSON only when a program reads the attribute
+/// `skipped` of the decision.
 pub enum Message {
     /// The message as JSON.
     Tree(Box<Json>),
@@ -49,7 +50,8 @@ impl Message {
         Ok(Message::Python(message.clone().unbind()))
     }
 
-    /// Returns the conditions that the decision has ignored for this message.
+    /// Returns the conditions that the decision ignored because a value that they read is missing
+    /// in this message.
     fn skipped(&self, py: Python<'_>, decision: &rulec::Decision) -> PyResult<Vec<SkippedCondition>> {
         let converted;
         let tree = match self {

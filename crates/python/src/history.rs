@@ -43,7 +43,7 @@ impl MemoryStore {
 /// context manager stores the changed list.
 struct PythonStore {
     store: Py<PyAny>,
-    /// The key of the hashes that replace private texts.
+    /// The secret key of the hash function; the store contains hashes in place of private texts.
     hash_key: HashKey,
 }
 

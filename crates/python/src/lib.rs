@@ -21,11 +21,11 @@
 //! | `document` | rules from other systems' JSON documents |
 //! | `flows` | flows, and choices by a language model |
 //! | `http` | HTTP calls and language models |
-//! | `repr` | parts of the texts that `repr` shows |
+//! | `repr` | helpers for the texts that Python's `repr` shows |
 //! | `in_force` | the active rules, for objects that use rules which change |
 //! | `runner` | flows that are found and executed in one call |
 //! | `router` | async handlers |
-//! | `switching` | how a router takes other rules while it serves |
+//! | `switching` | replacing the rules of a running router |
 //! | `stats` | counts of routers and watched rules |
 //! | `watched` | the file that a router watches |
 //! | `outcome` | what handlers and hooks receive, and the outcome of a message |
@@ -36,7 +36,7 @@
 //! | `coordinator`, `session` | decisions that are checked and executed |
 //! | `workflow` | workflows whose nodes are Python functions |
 //! | `worker` | nodes of workflows and plans |
-//! | `tracing` | reports of the library, for Python's `logging` |
+//! | `tracing` | the library's `tracing` events, for Python's `logging` |
 //! | `classifier` | the classifier of intents |
 //! | `log` | decision logs |
 //! | `batch` | record batches |

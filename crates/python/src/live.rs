@@ -74,7 +74,7 @@ pub fn edit_error(py: Python<'_>, error: &EditError) -> PyErr {
 pub struct Edit(pub rulec::Edit, String);
 
 impl Edit {
-    /// `call` is the Python method that creates the edit, and its first argument, for `repr`.
+    /// `call` is the Python method that creates the edit and its first argument, which `repr` shows.
     fn new(edit: rulec::Edit, call: (&str, &str), table: Option<&str>, file: Option<&str>) -> Edit {
         let (method, argument) = call;
         let mut shown = format!("Edit.{method}({argument:?}");
@@ -401,7 +401,7 @@ pub fn await_status<'py>(
 #[pyclass(frozen, module = "rulec")]
 pub struct WatchedRules {
     pub rules: route::WatchedRules,
-    /// Whether the warning about rules that read a history was given.
+    /// Whether the program was warned that the rules read a history, which this object lacks.
     warned: AtomicBool,
     /// The Python functions that the rules call, by name.
     functions: Option<Py<PyMapping>>,

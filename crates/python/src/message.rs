@@ -119,7 +119,7 @@ fn dump_model<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     }
 }
 
-/// Returns the bytes of JSON text, which Python gives as `str` or `bytes`.
+/// Returns the bytes of a JSON text that a Python program passed as `str` or `bytes`.
 pub fn text_bytes<'a>(text: &'a Bound<'_, PyAny>) -> PyResult<&'a [u8]> {
     match (text.cast::<PyString>(), text.cast::<PyBytes>()) {
         (Ok(text), _) => Ok(text.to_str()?.as_bytes()),
@@ -148,8 +148,8 @@ pub fn is_tree_with_unreadable(value: &Bound<'_, PyAny>) -> bool {
         .is_ok()
 }
 
-/// Converts a message that was decided already. The program may have changed the message's lists
-/// and dicts since the decision, so null replaces each value that JSON cannot represent.
+/// Converts a message that was already decided to JSON. Values that JSON cannot represent become
+/// null, because the program may have changed the message's lists and dicts since the decision.
 pub fn readable_object(value: &Bound<'_, PyAny>, decimal_paths: &DecimalPaths) -> PyResult<Json> {
     TreeConverter { value_name: "the message", path: Vec::new(), decimal_paths, accepts: Accepts::Any }
         .value(value)

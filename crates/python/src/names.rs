@@ -1,5 +1,5 @@
-//! Arguments of Python functions that are lists of names. A text is one name, and not a list of its
-//! characters.
+//! Arguments of Python functions that are lists of names. A single text is one name, although
+//! Python can iterate over its characters.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;

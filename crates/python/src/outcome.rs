@@ -75,8 +75,8 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Creates an outcome. `reply` and `raised` are the last results of the Python functions. The
-    /// one that does not belong to the outcome is dropped.
+    /// Creates an outcome. `reply` and `raised` are the last results of the Python functions. Of
+    /// these two, the outcome stores the one that fits its kind.
     pub fn new(outcome: route::Outcome, reply: Option<Py<PyAny>>, raised: Option<Py<PyAny>>) -> Outcome {
         let handled = outcome.reply().is_some();
         Outcome { outcome, reply: reply.filter(|_| handled), raised: raised.filter(|_| !handled) }

@@ -11,7 +11,7 @@ const LONG_TEXT_BYTES: usize = 4096;
 /// If one decision takes longer than this, later decisions of the same rules release the GIL. The
 /// value is far below 5 ms, after which Python itself passes the GIL to another thread.
 const LONG_DECISION: Duration = Duration::from_micros(200);
-/// One of this number of decisions is timed.
+/// Of every `DECISIONS_PER_TIMING` decisions, one is timed.
 const DECISIONS_PER_TIMING: u32 = 64;
 
 /// Measures how long the decisions of a rule set take. `is_slow` is true if one took longer than

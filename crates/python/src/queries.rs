@@ -1,4 +1,4 @@
-//! Methods of the Python class `Rules` that report about rules, like the commands of `rulec`. They
+//! Methods of the Python class `Rules` that examine rules, like the commands of `rulec`. They
 //! analyse, measure and test rules, compare versions, and find changes that lead to a route.
 
 use super::decision::Explanation;

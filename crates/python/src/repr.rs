@@ -1,4 +1,4 @@
-//! Parts of the texts that `repr` shows.
+//! Helpers for the texts that Python's `repr` shows.
 
 use rulec::TableKind;
 

@@ -175,7 +175,7 @@ impl FlowOutcome {
     }
 }
 
-/// The answer of a model to a choice, as the fields of the Python class `ChoiceAnswer`.
+/// The answer of a model to a choice: the fields of the Python class `ChoiceAnswer`, in order.
 type Answer = (String, bool, Option<String>, Option<String>, Vec<String>);
 
 /// Asks a model at an endpoint to make a choice. After any failure, takes the default branch.

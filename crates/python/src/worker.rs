@@ -46,8 +46,8 @@ impl NodeCall {
     /// contain this value.
     #[getter]
     fn memory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        // Cloned, because the conversion may call finalizers in Python, which may lock the memory
-        // again.
+        // The value is cloned, because the conversion may call finalizers in Python, which may lock
+        // `memory` again.
         let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Ok(pythonize(py, &memory)?)
     }

@@ -23,7 +23,8 @@ impl RequestError {
         RequestError { status, body: Refusal { kind: kind.to_owned(), message: localized(&message.into()) } }
     }
 
-    /// Returns the error for a request about an item that does not exist.
+    /// Returns the error for a request that names something unknown, such as a file, table or
+    /// replay that does not exist.
     pub fn missing(message: impl Into<Message>) -> RequestError {
         RequestError::new(StatusCode::NOT_FOUND, "missing", message)
     }

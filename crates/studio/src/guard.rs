@@ -42,18 +42,18 @@ pub(crate) async fn guard_request(State(gate): State<AccessGate>, request: Reque
             None => next.run(request).await,
         }
     });
-    secured(response.await)
+    with_security_headers(response.await)
 }
 
-/// Middleware for the studio of a service, which has admitted the request. Sets the language and
-/// the security headers.
+/// Middleware for the studio of a service, which has already checked that the client may send the
+/// request. Sets the language and the security headers.
 pub(crate) async fn prepare_request(request: Request, next: Next) -> Response {
     let language = request_language(request.headers(), None);
-    secured(with_language(language, next.run(request)).await)
+    with_security_headers(with_language(language, next.run(request)).await)
 }
 
 /// Adds the security headers, such as the content security policy, to a response.
-fn secured(mut response: Response) -> Response {
+fn with_security_headers(mut response: Response) -> Response {
     let headers = response.headers_mut();
     for (name, value) in [
         (header::CONTENT_SECURITY_POLICY, SECURITY_POLICY),

@@ -19,24 +19,26 @@ use std::sync::{Arc, Weak};
 pub(crate) type ApiRoute = (&'static str, &'static str, MethodRouter<Arc<Studio>>);
 
 tokio::task_local! {
-    static HELD: Arc<dyn Any + Send + Sync>;
-    /// Refers to what the request holds until it is answered or cancelled.
-    static REQUEST: Weak<()>;
+    static HELD_BY_WORK: Arc<dyn Any + Send + Sync>;
+    /// Weak reference to a value that the future of the current request owns. The value is dropped
+    /// when the request is answered or cancelled.
+    static REQUEST_ALIVE: Weak<()>;
 }
 
 /// Returns an error if the request whose work runs on this thread was cancelled. The page cancels a
-/// request when it sends a newer one. Work that may take long calls this function again and again.
-pub(crate) fn check_client() -> Answer<()> {
-    match REQUEST.try_with(|request| request.strong_count() == 0) {
+/// request when it sends a newer one. Handlers that may take long call this function repeatedly.
+pub(crate) fn check_not_cancelled() -> Answer<()> {
+    match REQUEST_ALIVE.try_with(|request| request.strong_count() == 0) {
         Ok(true) => Err(RequestError::broken(message!("the request was cancelled"))),
         _ => Ok(()),
     }
 }
 
-/// Answers a request. The work of the request holds `held` until the work ends, even if the request
-/// is cancelled before. So a service can limit the number of works by permits.
+/// Answers a request by running `answer`. The blocking work of the request keeps `held` until the
+/// work ends, even if the request is cancelled before. With a permit of a semaphore as `held`, a
+/// service can limit the number of requests that work at the same time.
 pub async fn answer_holding<T>(held: Arc<dyn Any + Send + Sync>, answer: impl Future<Output = T>) -> T {
-    HELD.scope(held, answer).await
+    HELD_BY_WORK.scope(held, answer).await
 }
 
 /// Runs `work`, which may be slow, on a thread for blocking work. If `work` panics, returns an
@@ -44,13 +46,13 @@ pub async fn answer_holding<T>(held: Arc<dyn Any + Send + Sync>, answer: impl Fu
 pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Answer<T> + Send + 'static,
 ) -> Answer<T> {
-    let (language, held) = (language(), HELD.try_with(Clone::clone).ok());
-    // Dropped with this future when the client closes the connection.
+    let (language, held) = (language(), HELD_BY_WORK.try_with(Clone::clone).ok());
+    // This value is dropped, together with the future, when the client closes the connection.
     let request = Arc::new(());
     let waiting = Arc::downgrade(&request);
     let work = move || {
         let _held = held;
-        REQUEST.sync_scope(waiting, || run_with_language(language, work))
+        REQUEST_ALIVE.sync_scope(waiting, || run_with_language(language, work))
     };
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| {
         Err(RequestError::broken(message!(
@@ -113,7 +115,7 @@ mod tests {
     use super::*;
     use std::sync::mpsc::channel;
 
-    /// Cause: work of a request that was cancelled ran on without its permit.
+    /// Regression test: the work of a cancelled request continued after its permit was released.
     #[test]
     fn work_of_a_cancelled_request_keeps_what_it_holds() {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build();
@@ -123,10 +125,10 @@ mod tests {
         let (end, may_end) = channel::<()>();
         let (checked, checks) = channel();
         let work = run_blocking(move || {
-            let _ = checked.send(check_client().is_ok());
+            let _ = checked.send(check_not_cancelled().is_ok());
             let _ = started.send(());
             let _ = may_end.recv();
-            let _ = checked.send(check_client().is_ok());
+            let _ = checked.send(check_not_cancelled().is_ok());
             Ok(())
         });
         let request = runtime.spawn(answer_holding(held.clone(), work));

@@ -36,13 +36,14 @@ pub(crate) struct Statement {
 /// as a `goto`.
 pub(crate) struct StatementKeys {
     pub statements: Vec<Statement>,
-    by_key: HashMap<String, usize>,
+    index_by_key: HashMap<String, usize>,
     rules: Vec<Option<usize>>,
 }
 
 impl StatementKeys {
     pub fn new(program: &Program) -> StatementKeys {
-        let mut keys = StatementKeys { statements: Vec::new(), by_key: HashMap::new(), rules: Vec::new() };
+        let mut keys =
+            StatementKeys { statements: Vec::new(), index_by_key: HashMap::new(), rules: Vec::new() };
         let payload_tables: Vec<TableId> =
             program.payloads.iter().flat_map(|payload| payload.block.tables()).collect();
         for rule in &program.rules {
@@ -75,10 +76,10 @@ impl StatementKeys {
 
     fn add_statement(&mut self, table: &str, name: &str, target: String, can_be_chosen: bool) -> usize {
         let key = key(table, name);
-        if let Some(index) = self.by_key.get(&key) {
+        if let Some(index) = self.index_by_key.get(&key) {
             return *index;
         }
-        self.by_key.insert(key.clone(), self.statements.len());
+        self.index_by_key.insert(key.clone(), self.statements.len());
         self.statements.push(Statement {
             key,
             table: table.to_owned(),
@@ -96,7 +97,7 @@ impl StatementKeys {
     }
 
     pub fn find_by_key(&self, key: &str) -> Option<&Statement> {
-        self.by_key.get(key).map(|index| &self.statements[*index])
+        self.index_by_key.get(key).map(|index| &self.statements[*index])
     }
 
     /// Returns the key of the statement that a decision by `entry` (such as a table) chose. If

@@ -32,17 +32,19 @@ enum TextOrigin {
     Disk(DiskLoader),
     /// The text of an uploaded rule set, which has one file.
     Uploaded(String),
-    /// The rules in force at a running service, which may change at any time.
+    /// The current rules of a running service, which may change at any time.
     Live(Arc<dyn LiveRuleSet>),
 }
 
-/// A rule set that a service decides with. Its texts change while the studio shows it.
+/// A rule set with which a running service decides. Its texts may change while the studio shows
+/// them.
 pub trait LiveRuleSet: Send + Sync {
     /// Returns the name of the rule set.
     fn name(&self) -> String;
     /// Returns the name of the main file.
     fn main_file(&self) -> String;
-    /// Returns the generation of the rules in force, which changes with their texts.
+    /// Returns the generation (version number) of the current rules, which changes when their texts
+    /// change.
     fn generation(&self) -> u64;
     /// Returns the texts of the rule files, each with the name of its file.
     fn texts(&self) -> Vec<(String, String)>;
@@ -51,7 +53,7 @@ pub trait LiveRuleSet: Send + Sync {
     fn other_files(&self) -> Option<DiskLoader>;
 }
 
-/// Reads the texts of the rules in force, and their other files from disk.
+/// Loads the rule files of a service from memory, and other files, such as word lists, from disk.
 struct LiveLoader {
     texts: MemoryLoader,
     disk: Option<DiskLoader>,
@@ -98,7 +100,7 @@ type FileStamps = BTreeMap<String, Option<(SystemTime, u64)>>;
 /// file.
 static SAVING: Mutex<()> = Mutex::new(());
 
-/// Locks the saving of files until the guard is dropped.
+/// Prevents other requests from saving files until the returned guard is dropped.
 pub(crate) fn lock_saving() -> MutexGuard<'static, ()> {
     SAVING.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -127,8 +129,8 @@ impl Loader for EditedLoader<'_> {
     }
 }
 
-/// True for a hidden file without the extension `.rules`, such as `.env`. Such a file may contain
-/// secrets, which diagnostics or decisions could show.
+/// True if the file or one of its folders is hidden, such as `.env`, and the file does not have the
+/// extension `.rules`. Such a file may contain secrets, which diagnostics or decisions could show.
 fn is_hidden(path: &str) -> bool {
     !path.ends_with(".rules") && path.split('/').any(|part| part.starts_with('.') && part != "..")
 }
@@ -150,7 +152,7 @@ impl Project {
         Project { id, name, main_file, origin, state: Mutex::default(), row_edits: Mutex::default() }
     }
 
-    /// Locks the changes of rows of decision tables until the guard is dropped.
+    /// Prevents other changes of rows of decision tables until the returned guard is dropped.
     pub fn lock_row_edits(&self) -> MutexGuard<'_, ()> {
         self.row_edits.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -8,7 +8,7 @@ mod job;
 mod rows;
 mod sums;
 
-pub(crate) use decider::{ReplayDecider, earlier_decision};
+pub(crate) use decider::{ReplayDecider, to_earlier_decision};
 pub(crate) use history::{MAX_EARLIER, split_payload_line};
 pub(crate) use rows::preview;
 
@@ -92,16 +92,17 @@ struct Row {
     /// A hash of the key of the history in which the message was recorded; [`UNKNOWN_NUMBER`] if it
     /// was recorded in none.
     session: u32,
-    /// Name of the chosen statement and of its handler, as the history has them. Indices into
-    /// [`ReplayResults::names`]; [`UNKNOWN_NUMBER`] for none.
-    recorded: [u32; 2],
+    /// Name of the chosen statement, and name of its handler, as recorded in the history. Indices
+    /// into [`ReplayResults::names`]; [`UNKNOWN_NUMBER`] for none.
+    recorded_chosen_and_target: [u32; 2],
 }
 
-/// A message that was recorded in the history, but not decided.
+/// The line of a message that was recorded in the history, but not decided.
 #[derive(Clone, Copy, Debug)]
 struct ObservedLine {
     place: FileLine,
-    /// A hash of the key of the history, as in [`Row`].
+    /// A hash of the key of the history in which the message was recorded; [`UNKNOWN_NUMBER`] if it
+    /// was recorded in none.
     session: u32,
 }
 

@@ -32,9 +32,9 @@ const PLACEHOLDER: &str = "\"REPORT\"";
 /// Maximum number of replayed messages from which the coverage is counted, because each one is
 /// decided again. They are evenly spaced over the replay.
 const MAX_COVERED_MESSAGES: usize = 2_000;
-/// Maximum number of these messages if the rules keep a history, because the earlier messages of
-/// each one are read again.
-const MAX_COVERED_SESSIONS: usize = 200;
+/// Maximum number of replayed messages from which the coverage is counted if the rules keep a
+/// history. It is lower, because the earlier messages of each one are read again too.
+const MAX_COVERED_WITH_HISTORY: usize = 200;
 /// Maximum number of sample decisions in a report.
 const MAX_SAMPLES: usize = 12;
 /// Maximum number of slowest statements that a report lists.
@@ -223,7 +223,7 @@ fn coverage_of_replay<'r>(
     replay: &Replay,
 ) -> Answer<Coverage<'r>> {
     let mut coverage = Coverage::new(rules);
-    let max_messages = if rules.has_history() { MAX_COVERED_SESSIONS } else { MAX_COVERED_MESSAGES };
+    let max_messages = if rules.has_history() { MAX_COVERED_WITH_HISTORY } else { MAX_COVERED_MESSAGES };
     for line in replay.evenly_spaced_lines(max_messages) {
         let entry_name = replay.entry_of_line(line)?;
         let Ok(message) = replay.message_of_line(line) else { continue };

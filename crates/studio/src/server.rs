@@ -87,7 +87,7 @@ impl Server {
         format!("http://127.0.0.1:{}/#token={}", self.port, self.studio.token)
     }
 
-    /// Serves requests until `until` completes.
+    /// Serves requests until the future `until` completes.
     ///
     /// # Errors
     ///
@@ -108,8 +108,9 @@ impl Server {
     }
 }
 
-/// Returns the studio of a service, with the rules in force. The caller must admit each request,
-/// and remove the prefix of its path. A request has at most `body_limit` bytes.
+/// Returns an HTTP router that serves the studio of a service, which shows the service's current
+/// rules. The caller must check that the client may send the request, and remove the prefix from
+/// the request's path. A request body has at most `body_limit` bytes.
 ///
 /// # Errors
 ///
@@ -190,7 +191,7 @@ fn build_router(body_limit: usize) -> Router<Arc<Studio>> {
         .fallback(serve_page)
 }
 
-/// Serves a file of the studio's page, which the path of the URI selects.
+/// Serves the file of the studio's page that the path of the URI names.
 async fn serve_page(uri: Uri) -> Response {
     let path = match uri.path() {
         "/" => "index.html",

@@ -42,7 +42,7 @@ pub struct RulesFile {
 
 pub(crate) struct Studio {
     pub token: String,
-    /// Whether a service shows this studio, with the rules in force.
+    /// Whether a running service serves this studio, which then shows the service's current rules.
     pub is_live: bool,
     pub show_private: bool,
     pub language: Option<Language>,
@@ -56,8 +56,8 @@ pub(crate) struct Studio {
     pub uploads: TempDir,
 }
 
-/// Returns the error for a file that the studio of a service does not take.
-pub(crate) fn no_files() -> RequestError {
+/// Returns the error for an upload to the studio of a service, which accepts no files.
+pub(crate) fn uploads_not_accepted() -> RequestError {
     RequestError::invalid(message!("the studio of a service takes no files; open them with `rulec studio`"))
 }
 
@@ -75,7 +75,8 @@ impl Studio {
     ///
     /// # Errors
     ///
-    /// Returns a message if a file cannot be found.
+    /// Returns a message if a file cannot be read, if no temporary folder can be made, or if there
+    /// are no random numbers.
     pub fn new(options: &Options) -> Result<Studio, Message> {
         let mut random = [0_u8; 16];
         getrandom::fill(&mut random)
@@ -110,7 +111,7 @@ impl Studio {
         Ok(studio)
     }
 
-    /// Opens a studio that shows the rules in force at a service.
+    /// Opens a studio that shows the current rules of a running service.
     ///
     /// # Errors
     ///
@@ -147,7 +148,7 @@ impl Studio {
     /// Adds a rule set whose text was uploaded, and returns it.
     pub fn upload_rules(&self, name: String, text: String) -> Answer<Arc<Project>> {
         if self.is_live {
-            return Err(no_files());
+            return Err(uploads_not_accepted());
         }
         let uploaded_count = self.projects().iter().filter(|project| project.file_path("").is_none()).count();
         if uploaded_count >= MAX_UPLOADED {

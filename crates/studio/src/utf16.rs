@@ -29,8 +29,8 @@ impl Utf16Offsets {
         self.units.get(byte).map_or(byte, |unit| *unit as usize)
     }
 
-    /// Converts a UTF-16 offset to a byte offset. An offset inside a surrogate pair gives the start
-    /// of its character.
+    /// Converts a UTF-16 offset to a byte offset. An offset inside a surrogate pair is converted to
+    /// the start of the character.
     pub fn to_byte(&self, unit: usize) -> usize {
         if self.units.is_empty() {
             return unit.min(self.byte_length);

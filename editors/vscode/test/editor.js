@@ -1,10 +1,10 @@
-// An editor at the other end of `rulec lsp`, as far as the protocol sees one.
+// A minimal client of the language server `rulec lsp`, in place of an editor.
 "use strict";
 
 const { spawn } = require("node:child_process");
 
 class Editor {
-  /** The editor, once the server runs; throws when it cannot be started. */
+  /** Starts the server, and returns its client once the server runs. Rejects if it cannot be started. */
   static start(command, args) {
     return new Promise((resolve, reject) => {
       const editor = new Editor(spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] }));
@@ -18,10 +18,10 @@ class Editor {
     this.waiting = new Map();
     this.asked = 0;
     this.read = Buffer.alloc(0);
-    /** The notifications that nobody has waited for, and who waits for one. */
+    /** The received notifications that no test has taken yet. `wanted` checks them for the test that waits for one. */
     this.notes = [];
     this.wanted = null;
-    /** The exit status, when there is one. */
+    /** Resolves to the exit status when the server exits. */
     this.ended = new Promise((resolve) => server.once("exit", resolve));
     server.stdout.on("data", (data) => this.take(data));
   }
@@ -56,7 +56,7 @@ class Editor {
     return new Promise((resolve) => this.waiting.set(id, resolve));
   }
 
-  /** The parameters of the next notification of a method that fits. */
+  /** Waits for a notification with this method whose parameters satisfy `fits`; returns its parameters. */
   told(method, fits) {
     return new Promise((resolve) => {
       this.wanted = () => {

@@ -1,7 +1,7 @@
-// Drives `extension.js` as an editor does, against the real server: it starts, tells of a mistake and shows the page of its
-// code, runs a test by its code lens and shows how it ended, starts anew, stops, and says what to do when there is no server. `vscode` is a stand-in that
-// holds what the extension asks for, and `vscode-languageclient` one that speaks the protocol; both note what they are
-// told. `RULEC=path/to/rulec npm test`.
+// Tests `extension.js` with the real server, as an editor would use it. The extension starts the server, shows a diagnostic
+// and the page of its code, runs a test by its code lens and shows the result, restarts and stops the server, and shows an
+// error if there is no server. The modules `vscode` and `vscode-languageclient` are replaced by mocks, which record the
+// calls of the extension. `RULEC=path/to/rulec npm test`.
 "use strict";
 
 const assert = require("node:assert");
@@ -36,7 +36,7 @@ const vscode = {
 
 const clients = [];
 
-/** The client's side that the extension sees: it starts the server it is told to, and passes commands by the middleware. */
+/** A mock of the client library: starts the given server, and passes commands through the extension's middleware. */
 class LanguageClient {
   constructor(id, name, server, options) {
     Object.assign(this, { id, name, server, options, features: [] });

@@ -1,5 +1,5 @@
-// Holds the TextMate grammar against the tokens that `rulec lsp` tells of the examples: a comment, string, number, keyword or
-// operator must have a scope of that kind. `RULEC=path/to/rulec npm test`.
+// Compares the TextMate grammar with the semantic tokens that `rulec lsp` returns for the examples: each comment, string,
+// number, keyword and operator must have a TextMate scope of the same kind. `RULEC=path/to/rulec npm test`.
 "use strict";
 
 const fs = require("node:fs");
@@ -10,7 +10,8 @@ const { Editor } = require("./editor.js");
 
 const ROOT = path.join(__dirname, "..", "..", "..");
 const GRAMMAR = path.join(__dirname, "..", "syntaxes", "rules.tmLanguage.json");
-// The kinds of tokens in the order of the server's legend, and the scopes that each may have; others are names.
+// The TextMate scopes that a token of each kind may have, in the order of the server's legend. The kinds after these are
+// names, which are not compared.
 const SCOPES = [/^comment/, /^comment/, /^(string|keyword|variable)/, /^constant\.numeric/, /^(keyword|constant\.language)/, /^(keyword|punctuation)/];
 
 async function main() {
@@ -29,7 +30,7 @@ async function main() {
   const folders = ["examples", "rules", "tests/golden", "tests/ui"].map((name) => path.join(ROOT, name));
   const files = folders.flatMap((folder) => fs.readdirSync(folder).map((name) => path.join(folder, name)));
   let [held, wrong] = [0, 0];
-  // A raw string without its end ends with the line for the compiler, which a TextMate grammar cannot tell.
+  // For the compiler, an unclosed raw string ends at the end of its line. A TextMate grammar cannot express this.
   const whole = (name) => name.endsWith(".rules") && !name.endsWith("unclosed_raw.rules");
   for (const file of files.filter(whole)) {
     const uri = `file://${file}`;

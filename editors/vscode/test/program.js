@@ -1,4 +1,4 @@
-// Where `program.js` finds a program: in `PATH` first, then where Cargo and pip install, and at a path.
+// Tests that `program.js` finds a program in `PATH` first, then in the folders of Cargo and pip, and by its path.
 "use strict";
 
 const assert = require("node:assert");
@@ -24,7 +24,7 @@ try {
   assert.strictEqual(find("rulec", options), first);
   assert.strictEqual(find(cargo, options), cargo);
   assert.strictEqual(find(path.join(root, "no", "rulec"), options), undefined);
-  // A folder and a file that may not be executed are no programs.
+  // Folders, and files without the permission to execute, are not programs.
   fs.mkdirSync(path.join(root, "bin", "folder"));
   fs.writeFileSync(path.join(root, "bin", "text"), "", { mode: 0o644 });
   assert.strictEqual(find("folder", options), undefined);

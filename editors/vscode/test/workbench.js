@@ -1,6 +1,6 @@
-// Drives the extension in a real workbench, in a browser: mistakes are underlined and listed, words are explained, a route that
-// is hidden and a test have their lines, a test runs, a file is laid out. It needs a code-server with the extension, and
-// playwright-core, so `npm test` leaves it out:
+// Tests the extension in a real workbench, in a browser: diagnostics are underlined and listed, hovering explains words, code
+// lenses are above a hidden route and a test, a test runs, and a file is formatted. Needs code-server with the extension, and
+// playwright-core, so `npm test` does not run it:
 //
 //     npx vsce package --allow-missing-repository -o rules.vsix
 //     code-server --install-extension rules.vsix
@@ -18,7 +18,7 @@ const { ADDRESS, FOLDER, CHROMIUM } = process.env;
 const WRONG = 'route a when text conains "x" -> h\nroute b when text contains "y" -> h\n';
 const HIDDEN = 'route wide when n < 10 -> h\nroute hidden when n < 5 -> h\ndefault -> h\ntest "good" { given n = 3 expect wide }\n';
 
-/** The texts of the places that are found, once one of them fits. */
+/** Waits until an element that matches the selector `places` has a text that fits; returns the texts of all such elements. */
 async function texts(page, places, fits) {
   for (let tries = 0; tries < 120; tries++) {
     const found = (await page.locator(places).allInnerTexts()).map((text) => text.replace(/\u00a0/g, " "));
@@ -53,7 +53,7 @@ async function drive(page) {
   await page.keyboard.press("Control+Home");
   await page.keyboard.type("let   z=1\n");
   await page.keyboard.press("Control+Shift+I");
-  // The type that the server infers stands in it as a hint.
+  // The line may contain an inlay hint with the type that the server infers.
   await texts(page, ".view-line", /^let z(: int)? = 1$/);
 }
 

@@ -9,7 +9,8 @@ export type Session = {
  */
 version: string,
 /**
- * Whether a service shows the page, with the rules in force and the live traffic.
+ * Whether a running service serves the page. The page then shows the service's current rules
+ * and its live traffic.
  */
 live: boolean,
 /**
@@ -141,7 +142,7 @@ name: string,
  */
 kind: EntryKind,
 /**
- * Doc comment of this entry point of the rules (such as a router).
+ * Doc comment of the entry in the rules.
  */
 docs: string,
 /**
@@ -367,7 +368,7 @@ chosen: string | null,
 target: string | null, };
 
 /**
- * The history of a decision: what the rules read of the earlier messages in the request.
+ * The earlier messages that a request contained, and whether the decision read each of them.
  */
 export type History = {
 /**
@@ -375,7 +376,8 @@ export type History = {
  */
 messages: Array<HistoryItem>,
 /**
- * Reason why the rules may have read less than what happened, as text; null if they read all.
+ * Reason why the history may lack messages that were recorded, as text; null if it is
+ * complete.
  */
 gap: string | null, };
 
@@ -443,11 +445,11 @@ explanation: Explanation,
  */
 summary: string,
 /**
- * The true conditions that led to the chosen statement, in the order of the search.
+ * The true conditions that led to the chosen statement, in the order of their evaluation.
  */
 because: Array<TraceNode>,
 /**
- * Fields of the message that break the declared input.
+ * Fields of the message that do not have the type that the rules' `input` declares.
  */
 breaches: Array<InputViolation>,
 /**
@@ -468,12 +470,12 @@ question_failure: string | null,
  */
 missing_functions: Array<string>,
 /**
- * What the rules read of the earlier messages in the request.
+ * The earlier messages in the request, and whether the rules read each of them.
  */
 history: History, };
 
 /**
- * A field of a message that breaks the declared input.
+ * A field of a message that does not have the type that the rules' `input` declares.
  */
 export type InputViolation = {
 /**
@@ -561,8 +563,8 @@ entry: string,
  */
 message: string,
 /**
- * Name of the statement that the changed message should select, also as a test writes it
- * after `expect`; null requests the nearest statements.
+ * Name of the statement that the changed message should select, or the name with its table, as
+ * a test writes it after `expect`. Null requests the nearest statements.
  */
 route: string | null,
 /**
@@ -592,7 +594,8 @@ remedy: NearKind,
  */
 fields: Array<NearField>,
 /**
- * The changed message, as JSON; null if the message contains private values.
+ * The changed message, as JSON; null if there is no change, or if the message contains private
+ * values.
  */
 message: JsonValue,
 /**
@@ -672,7 +675,7 @@ diff: Array<DiffLine>,
  */
 feedback: string,
 /**
- * What the rules read of the earlier messages in the request.
+ * The earlier messages in the request, and whether the rules read each of them.
  */
 history: History, };
 
@@ -701,15 +704,18 @@ repair: string,
  */
 value: JsonValue,
 /**
- * Start of the violating value in the payload text that was sent, in UTF-16 units.
+ * Start of the violating value in the payload text that was sent, in UTF-16 units; null if the
+ * text has no such value.
  */
 from: number | null,
 /**
- * End of the violating value in the payload text that was sent, in UTF-16 units.
+ * End of the violating value in the payload text that was sent, in UTF-16 units; null if the
+ * text has no such value.
  */
 to: number | null,
 /**
- * Explanation of the violation by the conditions of the rule, as lines of text.
+ * The conditions of the rule that explain the violation, as lines of text; null if there is no
+ * explanation.
  */
 why: string | null, };
 
@@ -790,8 +796,8 @@ stalled: Array<string>,
  */
 limit_hit: boolean,
 /**
- * Node kinds that only an embedding program implements. In the studio, such nodes return their
- * input.
+ * Node kinds that only an embedding program implements. In the studio, nodes of these kinds
+ * return their input.
  */
 stand_ins: Array<string>, };
 
@@ -1014,15 +1020,15 @@ is_log: boolean,
  */
 failure: string | null,
 /**
- * Number of lines of the file that are not messages.
+ * Number of lines that were not decided because they contain no valid message.
  */
 refused: number,
 /**
- * The first lines that are not messages, with their errors.
+ * The first of the lines that contain no valid message, with their errors.
  */
 refusals: Array<LineMistake>,
 /**
- * Number of log lines whose entry (table, choice or router) the rules do not have.
+ * Number of log lines that name no entry (such as a table) of these rules.
  */
 foreign: number,
 /**
@@ -1295,8 +1301,8 @@ entry: string,
  */
 message: string | null,
 /**
- * The fields next to the payload, as formatted JSON: the message whose history the payload's
- * rules read. Null if the line contains no such fields.
+ * The fields of the line other than the payload, as formatted JSON. They form the message
+ * whose history the payload's rules read. Null if the line contains no such fields.
  */
 context: string | null,
 /**
@@ -1308,12 +1314,13 @@ logged: JsonValue,
  */
 history: Array<EarlierMessage>,
 /**
- * Number of still older messages that the rules keep, which are left out because there are too
- * many.
+ * Number of older messages of the session that the rules keep but that `history` omits,
+ * because there are too many.
  */
 older: number,
 /**
- * Reason why the rules may have read less than what happened, as text; null if they read all.
+ * Reason why the history may lack messages that were recorded, as text; null if it is
+ * complete.
  */
 gap: string | null, };
 
@@ -1406,7 +1413,7 @@ docs: string,
  */
 to: string,
 /**
- * Table that the statement enters by `goto`.
+ * Name of the table that the statement enters by `goto`; null if the statement is no `goto`.
  */
 goto: string | null,
 /**
@@ -1785,8 +1792,8 @@ export type Checked = {
  */
 diagnostics: Array<Diagnostic>,
 /**
- * Tokens of the text to highlight, three numbers each: offset, length, and index into
- * [`Session::token_classes`](super::Session).
+ * Tokens of the text to highlight, three numbers each: offset and length in UTF-16 units, and
+ * index into [`Session::token_classes`](super::Session).
  */
 tokens: Array<number>,
 /**
@@ -1877,7 +1884,7 @@ export type Fix = {
  */
 title: string,
 /**
- * Whether the quick fix surely keeps the author's meaning.
+ * Whether the quick fix certainly does not change the meaning that the author intended.
  */
 safe: boolean,
 /**
@@ -2329,7 +2336,7 @@ key: string,
  */
 summary: string,
 /**
- * The true conditions that led to the chosen statement, in the order of the search.
+ * The true conditions that led to the chosen statement, in the order of their evaluation.
  */
 because: Array<TraceNode>,
 /**

@@ -1,7 +1,7 @@
 // Texts about the earlier messages of a session, in each language.
 
 const n = (count: number): string => count.toLocaleString('en-GB');
-/** Formats a count of messages, with the verb in the past. */
+/** Formats a number of messages with a verb in the past tense. */
 const were = (count: number): string => `${n(count)} ${count === 1 ? 'message was' : 'messages were'}`;
 
 export const en = {

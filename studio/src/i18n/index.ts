@@ -22,7 +22,10 @@ export function t(): Texts {
   return TABLES[language.value];
 }
 
-/** Returns the word for the kind of a thing, for a place next to its name; null if it is the name. */
+/**
+ * Returns the word for a kind (such as "route"), to show next to a name; null if the name is the
+ * same word.
+ */
 export function kindBeside(name: string, kind: string): string | null {
   return kind === name ? null : kind;
 }
@@ -32,7 +35,7 @@ export function number(value: number): string {
   return value.toLocaleString(language.value === 'zh' ? 'zh-CN' : 'en-GB');
 }
 
-/** Formats a number in words with two digits, such as “2.1 trillion”. */
+/** Formats a number with two significant digits and a word, such as “2.1 trillion”. */
 export function about(value: number): string {
   const style = { notation: 'compact', compactDisplay: 'long', maximumSignificantDigits: 2 } as const;
   return value.toLocaleString(language.value === 'zh' ? 'zh-CN' : 'en-GB', style);

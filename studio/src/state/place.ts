@@ -1,5 +1,5 @@
-// The current view, stored in the URL fragment with the token, and the item that another view
-// should show.
+// The current view, which the URL fragment stores together with the token. Also the line or
+// statement that a view should show when another view opens it.
 import { signal } from '@preact/signals';
 import type { SourceRange } from '../api/types';
 

@@ -11,7 +11,10 @@ export const failure = signal<string | null>(null);
 
 /** Id of the selected rule set. */
 export const rules = signal(0);
-/** False if the user chose the rules on disk although the editor has unsaved changes. */
+/**
+ * Whether to use the editor's unsaved texts if there are any; false if the user chose the rules on
+ * disk.
+ */
 export const preferDraft = signal(true);
 /** Increases whenever the texts of the rules change, in the editor or on disk. */
 export const revision = signal(0);
@@ -60,8 +63,8 @@ export function begin(): void {
 }
 
 /**
- * The version, the revision of its texts, and the language. It changes whenever a response may
- * change.
+ * A key of the version of the rules, the revision of its texts, and the language. It changes
+ * whenever a response of the server may change.
  */
 const state = computed(() => ({ of: version.value, revision: revision.value, language: language.value }));
 

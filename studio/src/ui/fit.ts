@@ -6,8 +6,9 @@ export interface Size {
 }
 
 /**
- * Returns the greatest zoom, at most 1, at which the whole picture is in sight. If it is below
- * `least`, the picture fits by its width, but not below `least` either.
+ * Returns the greatest zoom, at most 1, at which the whole picture is visible. If this zoom is
+ * below `least`, returns the greatest zoom at which the picture's width is visible, but at least
+ * `least`.
  */
 export function fitting(picture: Size, room: Size, least: number): number {
   const byWidth = Math.min(1, room.width / picture.width);

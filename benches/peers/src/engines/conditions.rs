@@ -59,13 +59,13 @@ impl Conditions {
                     let part = conds[part.index()].clone();
                     Rc::new(move |view| !part(view))
                 }
-                NCond::Each { .. } => return Err(super::beyond("conditions over lists")),
+                NCond::Each { .. } => return Err(super::unsupported("conditions over lists")),
             };
             conds.push(cond);
         }
         let routes = normal.tables.get(rules.main().id().index()).map_or(&[][..], Vec::as_slice);
         if routes.iter().any(|route| route.goto.is_some()) {
-            return Err(super::beyond("jumps"));
+            return Err(super::unsupported("jumps"));
         }
         let routes = routes.iter().map(|route| (route.route.0, conds[route.cond.index()].clone())).collect();
         Ok(Conditions { routes })
@@ -79,29 +79,31 @@ fn text<'v>(view: &'v View<'_>, fold: bool) -> &'v [u8] {
 
 fn predicate(normal: &Normal, pred: &NPred) -> Result<Cond, String> {
     let NPred { ask: TestKind::Op(op), mode, left, right: Some(right) } = pred else {
-        return Err(super::beyond("a test that is not of a text"));
+        return Err(super::unsupported("a test that is not of a text"));
     };
     if *normal.expr(*left) != NExpr::Slot(SlotId(0)) || !mode.text.maps_single_chars() {
-        return Err(super::beyond("a text that is not the message's own"));
+        return Err(super::unsupported("a text that is not the message's own"));
     }
     let TestMode { word, quantity, text: prepare } = *mode;
     let fold = prepare.fold;
     let words = strings(normal, *right)?;
     if *op == Op::Matches {
-        let [pattern] = words.as_slice() else { return Err(super::beyond("several patterns")) };
+        let [pattern] = words.as_slice() else { return Err(super::unsupported("several patterns")) };
         let regex = compile_regex(pattern, fold).map_err(|error| error.to_string())?;
         return Ok(Rc::new(move |view| regex.is_match(&view.message.text)));
     }
     let words: Vec<String> = words.iter().map(|word| prepare.prepare(word).into_owned()).collect();
     let all = quantity == Some(Quantity::All);
     match op {
-        Op::Contains if words.len() > FEW && !all => many(&words, word, fold),
+        Op::Contains if words.len() > MAX_WORDS_SEARCHED_SINGLY && !all => {
+            any_word_condition(&words, word, fold)
+        }
         Op::Contains => {
             let finders: Vec<Finder<'static>> =
                 words.iter().map(|word| Finder::new(word).into_owned()).collect();
             let has = move |text: &[u8], finder: &Finder<'static>| {
                 let mut places = finder.find_iter(text);
-                places.any(|at| !word || edges(text, at, at + finder.needle().len()))
+                places.any(|at| !word || has_word_boundaries(text, at, at + finder.needle().len()))
             };
             Ok(Rc::new(move |view| {
                 let text = text(view, fold);
@@ -121,29 +123,29 @@ fn predicate(normal: &Normal, pred: &NPred) -> Result<Cond, String> {
                 })
             }))
         }
-        _ => Err(super::beyond("this test of a text")),
+        _ => Err(super::unsupported("this test of a text")),
     }
 }
 
 /// Maximum number of words that are searched one by one; more words are searched by an automaton.
-const FEW: usize = 3;
+const MAX_WORDS_SEARCHED_SINGLY: usize = 3;
 
 /// Returns a condition that searches a text for any of many words with one automaton, as a careful
 /// programmer would. With `word`, only matches with word boundaries count. With `fold`, the text is
 /// searched in lower case.
-fn many(words: &[String], word: bool, fold: bool) -> Result<Cond, String> {
+fn any_word_condition(words: &[String], word: bool, fold: bool) -> Result<Cond, String> {
     // A DFA would be faster, but thousands of DFAs do not fit into memory.
     let kind = Some(AhoCorasickKind::ContiguousNFA);
     let automaton = AhoCorasick::builder().kind(kind).build(words).map_err(|error| error.to_string())?;
     Ok(Rc::new(move |view| {
         let text = text(view, fold);
         let mut found = automaton.find_overlapping_iter(text);
-        found.any(|found| !word || edges(text, found.start(), found.end()))
+        found.any(|found| !word || has_word_boundaries(text, found.start(), found.end()))
     }))
 }
 
 /// True if the match from the byte `start` to the byte `end` has word boundaries at both ends.
-fn edges(text: &[u8], start: usize, end: usize) -> bool {
+fn has_word_boundaries(text: &[u8], start: usize, end: usize) -> bool {
     let ascii = |at: usize| text.get(at).is_none_or(u8::is_ascii);
     let is_word = |at: usize| text.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
     let before = start.wrapping_sub(1);
@@ -165,11 +167,13 @@ fn strings(normal: &Normal, expr: ExprId) -> Result<Vec<String>, String> {
             Json::String(text) => Ok(vec![text.clone()]),
             Json::Array(items) => {
                 let texts = items.iter().map(|item| item.as_str().map(str::to_owned));
-                texts.collect::<Option<_>>().ok_or_else(|| super::beyond("a list of other things than texts"))
+                texts
+                    .collect::<Option<_>>()
+                    .ok_or_else(|| super::unsupported("a list of other things than texts"))
             }
-            _ => Err(super::beyond("a constant that is no text")),
+            _ => Err(super::unsupported("a constant that is no text")),
         },
-        _ => Err(super::beyond("a text that is not constant")),
+        _ => Err(super::unsupported("a text that is not constant")),
     }
 }
 

@@ -64,7 +64,7 @@ pub fn build(workload: &Workload) -> Result<Box<dyn Engine + '_>, String> {
     Ok(Box::new(Keyed::new(workload, |literals| Database::new(literals, false))?))
 }
 
-/// Builds the prototype that decides lines of JSON.
+/// Builds the index prototype that scans texts with Hyperscan and decides lines of JSON.
 pub fn build_lines(workload: &Workload) -> Result<Box<dyn Engine + '_>, String> {
     Ok(Box::new(KeyedLines(Keyed::new(workload, |literals| Database::new(literals, false))?)))
 }

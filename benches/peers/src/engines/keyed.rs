@@ -124,7 +124,8 @@ impl<'w, S: LiteralScan> Keyed<'w, S> {
         for route in routes {
             let rank = route.rank;
             let choices = route.terms.iter().filter_map(keys);
-            let worth = |keys: &Vec<Key<'_>>| keys.iter().map(|key| worth(key, workload)).sum::<u64>();
+            let worth =
+                |keys: &Vec<Key<'_>>| keys.iter().map(|key| messages_per_million(key, workload)).sum::<u64>();
             let Some(keys) = choices.min_by_key(worth) else {
                 index.rest.push(rank);
                 continue;
@@ -176,7 +177,7 @@ impl<'w, S: LiteralScan> Keyed<'w, S> {
         // Routes without a key, and those with a threshold only, may be many: they are not sorted.
         let rest = self.rest.iter().copied().take_while(|rank| *rank < best);
         best = rest.into_iter().find(matches).unwrap_or(best);
-        self.by_threshold(&view, |rank| {
+        self.select_by_threshold(&view, |rank| {
             if rank < best && matches(&rank) {
                 best = rank;
             }
@@ -186,7 +187,7 @@ impl<'w, S: LiteralScan> Keyed<'w, S> {
         (best != u32::MAX).then_some(best)
     }
 
-    /// Adds the routes that the literals of the text select.
+    /// Adds the ranks of the routes whose key is a literal that the text contains.
     fn select_by_literal(&self, view: &View<'_>, selected: &mut Ranks) {
         let Some(scan) = &self.scan else { return };
         let text = if self.folds { view.lower() } else { view.text() };
@@ -196,7 +197,8 @@ impl<'w, S: LiteralScan> Keyed<'w, S> {
         });
     }
 
-    /// Adds the routes that the strings, the tags and the whole text select.
+    /// Adds the ranks of the routes whose key equals a string field, a tag or the whole text of the
+    /// message.
     fn select_by_value(&self, view: &View<'_>, selected: &mut Ranks) {
         for (field, lists) in self.by_string.iter().enumerate() {
             selected.extend(lists.get(view.string(field)).into_iter().flatten());
@@ -207,8 +209,9 @@ impl<'w, S: LiteralScan> Keyed<'w, S> {
         selected.extend(self.by_text.get(view.message.text.as_str()).into_iter().flatten());
     }
 
-    /// Calls `select` with each route that a threshold selects.
-    fn by_threshold(&self, view: &View<'_>, mut select: impl FnMut(u32)) {
+    /// Calls `select` with the rank of each route whose key is a threshold that the message
+    /// satisfies.
+    fn select_by_threshold(&self, view: &View<'_>, mut select: impl FnMut(u32)) {
         for (field, [at_least, below]) in self.by_threshold.iter().enumerate() {
             let value = view.number(field);
             let reached = at_least.iter().take_while(|(threshold, _)| value >= *threshold);
@@ -226,7 +229,7 @@ impl<'w, S: LiteralScan> Keyed<'w, S> {
         let by_literal = count(&selected);
         self.select_by_value(&view, &mut selected);
         let by_value = count(&selected) - by_literal;
-        self.by_threshold(&view, |rank| selected.push(rank));
+        self.select_by_threshold(&view, |rank| selected.push(rank));
         selected.extend(&self.rest);
         let found: BTreeSet<u32> = selected.into_iter().collect();
         let others = found.len() - by_literal - by_value;
@@ -273,7 +276,7 @@ fn keys(term: &Term) -> Option<Vec<Key<'_>>> {
 }
 
 /// Estimates how many of a million messages contain the key. The rarest key of a route is used.
-fn worth(key: &Key<'_>, workload: &Workload) -> u64 {
+fn messages_per_million(key: &Key<'_>, workload: &Workload) -> u64 {
     let words = &workload.vocabulary;
     match key {
         // Two consecutive words are rare; the frequency of one word depends on the vocabulary size.

@@ -79,7 +79,7 @@ fn lines(samples: &[Sample]) -> Vec<String> {
     samples.iter().map(|sample| sample.json.to_string()).collect()
 }
 
-/// The index prototype with `serde_json` before it.
+/// The index prototype for lines of JSON, which `serde_json` reads.
 pub struct KeyedLines<'w, S>(pub Keyed<'w, S>);
 
 impl<S: LiteralScan> Engine for KeyedLines<'_, S> {

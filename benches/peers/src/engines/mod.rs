@@ -109,11 +109,11 @@ pub fn hyperscan_database(
 }
 
 /// Returns the error for a construct that an engine cannot express.
-fn beyond(what: &str) -> String {
+fn unsupported(what: &str) -> String {
     format!("cannot express {what}")
 }
 
 /// Returns an error unless the workload has one of the variants that the engine supports.
-fn only(variants: &[Variant], workload: &Workload, what: &str) -> Result<(), String> {
-    if variants.contains(&workload.shape.variant) { Ok(()) } else { Err(beyond(what)) }
+fn require_variant(variants: &[Variant], workload: &Workload, what: &str) -> Result<(), String> {
+    if variants.contains(&workload.shape.variant) { Ok(()) } else { Err(unsupported(what)) }
 }

@@ -132,12 +132,12 @@ struct Prepared<'e> {
 
 /// Number of warm-up decisions. After these decisions, the JIT compiler has received the rules if
 /// they are worth compiling.
-const WARM: usize = 20_000;
+const WARMUP_DECISIONS: usize = 20_000;
 /// Waiting time after the warm-up decisions. The background compilation ends within this time.
-const COMPILING: Duration = Duration::from_millis(300);
-/// Maximum warm-up time. If decisions are too slow to become hot within this time, no JIT code is
-/// made.
-const WARMING: Duration = Duration::from_secs(1);
+const BACKGROUND_COMPILE_WAIT: Duration = Duration::from_millis(300);
+/// Maximum warm-up time. If decisions are so slow that the JIT does not compile the rules within
+/// this time, no JIT code is measured.
+const MAX_WARMUP_TIME: Duration = Duration::from_secs(1);
 
 impl Ready for Prepared<'_> {
     fn decide(&mut self, at: usize) -> Option<u32> {
@@ -170,11 +170,11 @@ impl Ready for Prepared<'_> {
 /// the number of messages.
 pub fn warm(mut decide: impl FnMut(usize, usize)) {
     let start = Instant::now();
-    let mut left = WARM;
-    while left > 0 && start.elapsed() < WARMING {
+    let mut left = WARMUP_DECISIONS;
+    while left > 0 && start.elapsed() < MAX_WARMUP_TIME {
         let count = left.min(16);
-        decide(WARM - left, count);
+        decide(WARMUP_DECISIONS - left, count);
         left -= count;
     }
-    std::thread::sleep(COMPILING);
+    std::thread::sleep(BACKGROUND_COMPILE_WAIT);
 }

@@ -6,7 +6,7 @@
 //! lower-case text is a second field, created before the timing (in wirefilter's favour). Filters
 //! and contexts share one lifetime, so both are leaked; the benchmark needs them until it ends.
 
-use super::{Engine, Ready, Sample, only};
+use super::{Engine, Ready, Sample, require_variant};
 use crate::workload::{Comparison, Message, Number, Route, Term, Variant, Words, Workload};
 use wirefilter::{ExecutionContext, Filter, Scheme, Type};
 
@@ -19,7 +19,7 @@ struct Wirefilter {
 }
 
 pub fn build(workload: &Workload) -> Result<Box<dyn Engine + '_>, String> {
-    only(&[Variant::Subset, Variant::Context], workload, "lists and floating numbers")?;
+    require_variant(&[Variant::Subset, Variant::Context], workload, "lists and floating numbers")?;
     let fields = STRINGS.iter().chain(&["text", "lower"]).map(|name| ((*name).to_owned(), Type::Bytes));
     let fields = fields.chain(NUMBERS.iter().map(|name| ((*name).to_owned(), Type::Int)));
     let fields = fields.chain([("is_new".to_owned(), Type::Bool)]);
@@ -54,13 +54,13 @@ fn term(term: &Term) -> Result<String, String> {
             format!("{} in {{{}}}", STRINGS[*field], values.join(" "))
         }
         Term::Compare(field, comparison, value) => {
-            let name = NUMBERS.get(*field as usize).ok_or_else(|| super::beyond("floating numbers"))?;
+            let name = NUMBERS.get(*field as usize).ok_or_else(|| super::unsupported("floating numbers"))?;
             match comparison {
                 Comparison::AtLeast => format!("{name} >= {value}"),
                 Comparison::Below => format!("({name} < {value} && {name} >= 0)"),
             }
         }
-        Term::Tagged(_) => return Err(super::beyond("lists")),
+        Term::Tagged(_) => return Err(super::unsupported("lists")),
         Term::IsNew => "is_new".to_owned(),
         Term::Either(left, right) => format!("({} || {})", self::term(left)?, self::term(right)?),
     })

@@ -14,13 +14,13 @@ use std::fmt::{self, Display, Formatter, Write};
 /// Number of event categories.
 const CATEGORIES: usize = 24;
 /// Number of fields that events of every category may have.
-const COMMON: usize = 24;
+const COMMON_FIELDS: usize = 24;
 /// Number of fields that only one category's events may have, for each category.
-const OWN: usize = 14;
+const FIELDS_PER_CATEGORY: usize = 14;
 /// Number of all fields, not counting the category.
-pub const FIELDS: usize = COMMON + CATEGORIES * OWN;
+pub const FIELDS: usize = COMMON_FIELDS + CATEGORIES * FIELDS_PER_CATEGORY;
 /// Number of fields of an event, including the category.
-const PRESENT: usize = 20;
+const FIELDS_PER_EVENT: usize = 20;
 
 /// How a field is compared with words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +108,7 @@ impl Detection {
         let field = |random: &mut Random| field(category, random);
         if random.chance(10) {
             let is = |field, word: &str| vec![self.is(field, word)];
-            let own = COMMON + category * OWN;
+            let own = COMMON_FIELDS + category * FIELDS_PER_CATEGORY;
             let mut groups = vec![is(1, random.pick(LEVELS)), is(own + 1, random.pick(LEVELS))];
             groups.push(is(if random.chance(50) { 2 } else { own + 2 }, self.word(random)));
             groups.rotate_left(random.below(2));
@@ -176,8 +176,8 @@ impl Detection {
     pub fn event(&self, random: &mut Random) -> Event {
         let made_for = random.chance(30).then(|| &self.rules[random.below(self.rules.len())]);
         let category = made_for.map_or_else(|| category(random), |rule| rule.category);
-        let mut fields: Vec<(usize, String)> = Vec::with_capacity(PRESENT);
-        while fields.len() < PRESENT - 1 {
+        let mut fields: Vec<(usize, String)> = Vec::with_capacity(FIELDS_PER_EVENT);
+        while fields.len() < FIELDS_PER_EVENT - 1 {
             let field = field(category, random);
             if fields.iter().all(|(known, _)| *known != field) {
                 fields.push((field, self.value(field, random)));
@@ -226,15 +226,19 @@ fn category(random: &mut Random) -> usize {
 
 /// Returns a random field that events of a category have.
 fn field(category: usize, random: &mut Random) -> usize {
-    let of = random.below(COMMON / 3 + OWN);
-    if of < COMMON / 3 { of } else { COMMON + category * OWN + of - COMMON / 3 }
+    let of = random.below(COMMON_FIELDS / 3 + FIELDS_PER_CATEGORY);
+    if of < COMMON_FIELDS / 3 {
+        of
+    } else {
+        COMMON_FIELDS + category * FIELDS_PER_CATEGORY + of - COMMON_FIELDS / 3
+    }
 }
 
 /// Returns the name of a field.
 fn name(field: usize) -> String {
-    match field.checked_sub(COMMON) {
+    match field.checked_sub(COMMON_FIELDS) {
         None => format!("common_{field}"),
-        Some(own) => format!("field_{}_{}", own / OWN, own % OWN),
+        Some(own) => format!("field_{}_{}", own / FIELDS_PER_CATEGORY, own % FIELDS_PER_CATEGORY),
     }
 }
 

@@ -202,7 +202,7 @@ impl Maker<'_> {
             _ => {
                 // The first word of a text is a rule word with the same probability as any other
                 // word.
-                let asked = self.shape.density.asked() as f64 / 100.0;
+                let asked = self.shape.density.rule_word_percentage() as f64 / 100.0;
                 let begins = a * asked / self.shape.density.words_in_text().max(1.0);
                 (Term::StartsWith { word: format!("{first}{glue}"), fold }, begins.max(planted))
             }
@@ -310,11 +310,13 @@ impl Maker<'_> {
             let lists = self.shape.variant.is_whole();
             let (term, frequency) = match random.below(15) {
                 0 => (Term::Is(ROLE, random.pick(ROLES).to_owned()), 0.9 / ROLES.len() as f64),
-                1 => (Term::OneOf(ROLE, several(random, ROLES, 2)), 1.8 / ROLES.len() as f64),
+                1 => (Term::OneOf(ROLE, pick_distinct(random, ROLES, 2)), 1.8 / ROLES.len() as f64),
                 2 => (Term::Is(CHANNEL, random.pick(CHANNELS).to_owned()), 1.0 / CHANNELS.len() as f64),
                 3 => (Term::IsNot(CHANNEL, random.pick(CHANNELS).to_owned()), 0.88),
                 4 => (Term::Is(COUNTRY, random.pick(COUNTRIES).to_owned()), 0.9 / COUNTRIES.len() as f64),
-                5 => (Term::OneOf(COUNTRY, several(random, COUNTRIES, 4)), 3.6 / COUNTRIES.len() as f64),
+                5 => {
+                    (Term::OneOf(COUNTRY, pick_distinct(random, COUNTRIES, 4)), 3.6 / COUNTRIES.len() as f64)
+                }
                 6 => (Term::Is(ERROR, random.pick(ERRORS).to_owned()), 0.9 / ERRORS.len() as f64),
                 7 if lists => {
                     let tags = &self.vocabulary.tags;
@@ -342,7 +344,7 @@ impl Maker<'_> {
 }
 
 /// Picks `count` different values.
-fn several(random: &mut Random, values: &[&str], count: usize) -> Vec<String> {
+fn pick_distinct(random: &mut Random, values: &[&str], count: usize) -> Vec<String> {
     let first = random.below(values.len());
     (0..count).map(|at| values[(first + at * 7) % values.len()].to_owned()).collect()
 }

@@ -218,7 +218,7 @@ fn text(workload: &Workload, random: &mut Random, chinese: bool) -> String {
         true => (&vocabulary.chinese, &vocabulary.ordinary_chinese),
         false => (&vocabulary.words, &vocabulary.ordinary),
     };
-    let fillers = 100 - density.asked() - density.ordinary();
+    let fillers = 100 - density.rule_word_percentage() - density.ordinary();
     let mut text = String::with_capacity(256);
     while text.len() < length {
         if !chinese && !text.is_empty() {
@@ -229,7 +229,7 @@ fn text(workload: &Workload, random: &mut Random, chinese: bool) -> String {
             text.push_str(Vocabulary::filler(random, chinese));
             continue;
         }
-        let words = if kind < fillers + density.asked() { asked } else { ordinary };
+        let words = if kind < fillers + density.rule_word_percentage() { asked } else { ordinary };
         let word = &words[Vocabulary::skewed(random, words.len())];
         match word.as_bytes()[0] {
             first @ b'a'..=b'z' if random.chance(10) => {

@@ -188,7 +188,8 @@ pub fn vocabulary(routes: usize, random: &mut Random) -> Vocabulary {
     vocabulary
 }
 
-/// Invents a word of two to four syllables: maybe a last consonant, maybe up to three digits.
+/// Invents a word of two to four syllables, sometimes followed by a consonant, and sometimes by up
+/// to three digits.
 fn invented(random: &mut Random) -> String {
     loop {
         let syllables = 2 + random.below(3);
@@ -388,7 +389,7 @@ fn first_literal(term: &Term) -> Option<&str> {
     }
 }
 
-/// Returns the literal with a wrong character in its second half.
+/// Returns a copy of the literal in which one character of the second half is replaced.
 fn spoiled(literal: &str, random: &mut Random) -> String {
     let mut characters: Vec<char> = literal.chars().collect();
     let at = characters.len() - 1 - random.below(characters.len() / 2);

@@ -27,7 +27,7 @@ impl Density {
     }
 
     /// Returns the percentage of a text's words that are drawn from the rule words.
-    pub fn asked(self) -> usize {
+    pub fn rule_word_percentage(self) -> usize {
         [0, 10, 50][self as usize]
     }
 

@@ -42,7 +42,7 @@ impl AtomTable {
         let mut paths = SmallVec::new();
         for slot in slots {
             let Slot { path, kinds, values, .. } = &self.slot_program.slots[slot.index()];
-            let path_index = *self.by_keys.entry(path.clone()).or_insert_with(|| {
+            let path_index = *self.path_by_keys.entry(path.clone()).or_insert_with(|| {
                 self.paths.push(ReadPath { keys: path.clone(), ..ReadPath::default() });
                 self.paths.len() - 1
             });

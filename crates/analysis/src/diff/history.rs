@@ -96,12 +96,14 @@ pub(super) fn reads_history(normal: &Normal, sequence: &Sequence) -> bool {
     let mut visited = HashSet::new();
     sequence.leaves.iter().any(|leaf| {
         let args = leaf.args.iter().map(|arg| Part::Expr(arg.value.0));
-        std::iter::once(Part::Cond(leaf.cond.0)).chain(args).any(|part| reads(normal, part, &mut visited))
+        std::iter::once(Part::Cond(leaf.cond.0))
+            .chain(args)
+            .any(|part| part_reads_history(normal, part, &mut visited))
     })
 }
 
 /// True if a node that is not in `visited`, or a descendant of the node, reads the history.
-fn reads(normal: &Normal, part: Part, visited: &mut HashSet<Part>) -> bool {
+fn part_reads_history(normal: &Normal, part: Part, visited: &mut HashSet<Part>) -> bool {
     if !visited.insert(part) {
         return false;
     }
@@ -112,5 +114,5 @@ fn reads(normal: &Normal, part: Part, visited: &mut HashSet<Part>) -> bool {
     }
     let mut children = Vec::new();
     normal.for_each_child(part, &mut |child| children.push(child));
-    children.into_iter().any(|child| reads(normal, child, visited))
+    children.into_iter().any(|child| part_reads_history(normal, child, visited))
 }

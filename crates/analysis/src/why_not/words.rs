@@ -1,4 +1,5 @@
-//! Says in words what a change of a message makes conditions require of its fields.
+//! Describes in words what the conditions of rules require of the fields that a proposed change of
+//! a message changes.
 
 use crate::report::AnalysisReport;
 use rulec_base::diag::Message;
@@ -14,7 +15,8 @@ use std::sync::Arc;
 #[derive(Clone, Copy)]
 struct WantedTest<'c> {
     cond: &'c Cond,
-    /// The truth value; inside a negation the opposite of the value of the whole condition.
+    /// The wanted truth value of the test. Inside a negation, it is the opposite of the value that
+    /// the whole condition should have.
     want: bool,
     /// The outermost call of a `def` whose body has the predicate, and the truth value that the
     /// call should have. `None` if no `def` has the predicate.
@@ -63,7 +65,8 @@ impl RequirementWords<'_, '_> {
     }
 
     /// Collects requirements from a condition that should have the truth value `want`. Only
-    /// predicates that get their required value by the change of the message are collected.
+    /// predicates that have the required value for the changed message, but not for the original
+    /// message, are collected.
     pub(super) fn collect_newly_satisfied(&mut self, cond: &Cond, want: bool) {
         self.for_each_test(cond, want, None, &mut |words, test| {
             if test.is_satisfied(words, words.old_message) || !test.is_satisfied(words, words.new_message) {

@@ -46,8 +46,8 @@ pub(crate) fn decide(studio: &Arc<Studio>, request: Decide) -> Answer<Decided> {
     Ok(Decided::Decision(Decision { history: history.shown, ..decision }))
 }
 
-/// Explains which statement an entry (such as a table) chooses for a message. If the entry is all
-/// flows of the rules together, the intent classifier may choose the flow.
+/// Explains which statement an entry (such as a table) chooses for a message. For the entry
+/// `flows`, which combines all flows of the rules, the intent classifier may choose the flow.
 pub(crate) fn explain(
     snapshot: &ProjectSnapshot,
     rules: &Rules,
@@ -60,8 +60,8 @@ pub(crate) fn explain(
     explanation.unwrap_or_else(|| entry.explain(message, show_private)).localized(language())
 }
 
-/// Returns the key, such as `routes/refunds`, of the statement that an explanation names as chosen.
-/// `None` if nothing was chosen.
+/// Returns the key, such as `routes/refunds`, of the statement that a decision chose, according to
+/// its explanation. `None` if nothing was chosen.
 pub(crate) fn explained_key(
     snapshot: &ProjectSnapshot,
     rules: &Rules,

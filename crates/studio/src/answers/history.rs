@@ -4,9 +4,9 @@
 use super::message::request_message;
 use crate::api::{EarlierDecision, EarlierMessage, History, HistoryItem};
 use crate::error::{Answer, RequestError, verbatim_message};
-use crate::handle::check_client;
+use crate::handle::check_not_cancelled;
 use crate::language::localized;
-use crate::replay::{MAX_EARLIER, Replay, earlier_decision, preview};
+use crate::replay::{MAX_EARLIER, Replay, preview, to_earlier_decision};
 use crate::state::Studio;
 use rulec::history::{MemoryStore, Past, RecordError};
 use rulec::{Entry, Rules};
@@ -24,7 +24,8 @@ pub(crate) struct RequestHistory {
     pub shown: History,
     /// The messages that the decision can read, oldest first.
     pub recorded: Vec<RecordedMessage>,
-    /// Number of recorded messages that the rules no longer keep. They are the oldest ones.
+    /// Number of the oldest recorded messages, which the history no longer contains, because the
+    /// rules limit its age or length.
     pub removed: usize,
 }
 
@@ -48,8 +49,8 @@ pub(crate) struct RequestEntry<'r> {
     pub entry: Option<Entry<'r>>,
 }
 
-/// Records the earlier messages of a request, and returns what a decision about `message` reads of
-/// them.
+/// Records the earlier messages of a request in a store in memory, and returns the history that a
+/// decision about `message` reads.
 pub(crate) fn request_history(
     studio: &Studio,
     of: RequestEntry<'_>,
@@ -92,7 +93,7 @@ pub(crate) fn request_history(
     let mut recorded = Vec::with_capacity(parsed.len());
     for (at, index, message) in parsed {
         // Each message may be decided with all messages before it, which takes long.
-        check_client()?;
+        check_not_cancelled()?;
         let item = &mut shown[index];
         if key.is_some() && rules.history_key(&message).is_some_and(|own| Some(own) != key) {
             item.unread = Some(localized(&message!("the message has another key of the history")));
@@ -108,7 +109,7 @@ pub(crate) fn request_history(
     }
     let store_error = |error: rulec::history::StoreError| RequestError::broken(verbatim_message(error));
     let past = rules.past(&store, message).map_err(store_error)?;
-    // The history keeps the newest messages, so the older ones are those that it does not have.
+    // The history keeps only the newest messages, so the missing ones are the oldest.
     let removed = recorded.len().saturating_sub(past.elements().len());
     for (position, one) in recorded.iter().enumerate() {
         let item = &mut shown[one.index];
@@ -125,8 +126,9 @@ pub(crate) fn request_history(
     Ok(RequestHistory { past, shown: History { messages: shown, gap }, recorded, removed })
 }
 
-/// Returns the earlier messages that a replayed message could read: the messages of its line in the
-/// replay, if the rules read them.
+/// Returns the history that a decision about the message on line `line` of a replay reads.
+/// `session` contains the earlier messages of its session. Empty if `session` is empty, or if the
+/// rules do not compile.
 pub(crate) fn replayed_history(
     studio: &Studio,
     replay: &Replay,
@@ -141,8 +143,8 @@ pub(crate) fn replayed_history(
     request_history(studio, of, session, &message)
 }
 
-/// Records an earlier message, and returns the decision about it. If the request does not say what
-/// was decided, the rules decide.
+/// Records an earlier message, and returns the decision about it: the decision in the request or,
+/// if the request has none, the decision of the rules. `None` if the message is only observed.
 fn record(
     of: RequestEntry<'_>,
     store: &MemoryStore,
@@ -152,7 +154,7 @@ fn record(
     match (&earlier.decision, of.entry) {
         (None, Some(entry)) if !earlier.observed => {
             let decision = entry.decide_and_record(store, message)?;
-            Ok(Some(earlier_decision(&decision)))
+            Ok(Some(to_earlier_decision(&decision)))
         }
         (Some(decision), _) if !earlier.observed => {
             let names = [decision.chosen.as_deref(), decision.target.as_deref()];

@@ -84,8 +84,9 @@ pub(super) fn judge(
     }))
 }
 
-/// Returns the context of a payload: values for the `input` that the rules declare. It comes from
-/// the row of a replay if the row has one, otherwise from the text. Empty without a text.
+/// Returns the context of a payload: values for the `input` that the rules declare. They come from
+/// the row of a replay if the row has them, otherwise from the JSON in `text`. Empty without a
+/// text.
 pub(crate) fn payload_context(
     rules: &Rules,
     text: Option<&str>,
@@ -100,8 +101,8 @@ pub(crate) fn payload_context(
     json::parse_object(text).map_err(|error| to_mistake(text, &rules.masked_error(error), true))
 }
 
-/// Returns a judge of payloads of a kind, with values of the inputs and with the history that the
-/// rules read.
+/// Returns a [`Judge`], which validates payloads of the kind `kind`. `values` are the values of the
+/// inputs, and `past` is the history that the rules read.
 pub(crate) fn judge_with(rules: &Rules, kind: &str, values: Map<String, Json>, past: Past) -> Answer<Judge> {
     let judge = Judge::new(rules, kind).map_err(|error| RequestError::missing(error.to_message()))?;
     let set = |judge: Judge, (name, value): (String, Json)| {

@@ -52,7 +52,7 @@ pub(crate) fn build(snapshot: &ProjectSnapshot) -> Answer<Map> {
 }
 
 /// Returns the names of the targets of the rules in source order: handlers, branches of choices,
-/// ids of flows and nodes. The map names the targets of its statements in the same way.
+/// ids of flows and nodes. The field `to` of a [`MapRoute`] contains one of these names.
 pub(crate) fn target_names(rules: &Rules) -> Vec<String> {
     let program = rules.program();
     let declared = program.handlers.iter().flatten().map(|handler| handler.name.to_string());

@@ -12,8 +12,8 @@ use serde_json::Value as Json;
 /// Returns the message that a request is about: the parsed `text`, or the message of the row `row`
 /// of a replay. Values of private fields are not masked, because the server needs them to decide
 /// the message. `Err` means that the replay or its row cannot be read. `Ok(Err(mistake))` describes
-/// invalid JSON in `text`, which the page shows at its place. `entry` is the table or payload kind
-/// that decides; the error shows none of its private keys.
+/// invalid JSON in `text`; the page shows the error at its position. `entry` is the table or
+/// payload kind that decides; the error shows none of its private keys.
 pub(crate) fn request_message(
     studio: &Studio,
     rules: &Rules,

@@ -8,7 +8,7 @@ use crate::api::{
 use crate::error::{Answer, RequestError, verbatim_message};
 use crate::handle::{ApiRoute, post_handler, run_blocking};
 use crate::replay::{Replay, ReplayDecider};
-use crate::state::{Studio, no_files};
+use crate::state::{Studio, uploads_not_accepted};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Path, Query, State};
@@ -53,8 +53,8 @@ pub(crate) fn run_replay(studio: &Studio, request: &StartReplay) -> Answer<Arc<R
     Ok(replay)
 }
 
-/// Creates a replay without starting it. Also returns the name of the table, choice or router that
-/// decides each message whose line in the file names none.
+/// Creates a replay without starting it. Also returns the name of the entry (such as a table) that
+/// decides the messages whose lines in the file name no entry.
 fn prepare_replay(studio: &Studio, request: &StartReplay) -> Answer<(Arc<Replay>, String)> {
     let snapshot = studio.snapshot(request.version)?;
     let rules = snapshot.rules()?;
@@ -86,7 +86,7 @@ async fn upload(
     body: Body,
 ) -> Answer<Json<Source>> {
     if studio.is_live {
-        return Err(no_files());
+        return Err(uploads_not_accepted());
     }
     let storage_error =
         |error: std::io::Error| RequestError::broken(message!("the file cannot be stored: {error}"));
@@ -173,7 +173,7 @@ fn open_row(studio: &Studio, replay: &Replay, line: u64) -> Answer<RowMessage> {
     let read = replayed_history(studio, replay, line, &row.history)?;
     let mut items = read.shown.messages.iter();
     row.history.retain(|_| items.next().is_some_and(|item| item.position.is_some()));
-    // If the rules do not keep the first messages, they keep no older ones either.
+    // If the rules no longer keep the first of these messages, they keep no older messages either.
     if read.removed > 0 {
         row.older = 0;
     }

@@ -43,7 +43,7 @@ pub(crate) fn edit_row(studio: &Arc<Studio>, request: EditRow) -> Answer<EditedR
     let was_formatted = formatter::format(text).is_ok_and(|formatted| formatted.text == text);
     let mut first_error = None;
     for replacements in candidates {
-        let changed = apply(text, replacements);
+        let changed = apply_replacements(text, replacements);
         let changed = match formatter::format(&changed) {
             Ok(formatted) if was_formatted => formatted.text,
             _ => changed,
@@ -59,7 +59,9 @@ pub(crate) fn edit_row(studio: &Arc<Studio>, request: EditRow) -> Answer<EditedR
     Err(first_error.unwrap_or_else(|| RequestError::invalid(message!("this changes nothing"))))
 }
 
-/// Returns the possible replacements for a change of the row with the key `key`, and their file.
+/// Returns the file of the row with the key `key`, and the candidate edits for a change of the row.
+/// Each candidate is a list of replacements. The caller uses the first one after which the rules
+/// compile.
 fn change_row(
     snapshot: &ProjectSnapshot,
     rules: &Rules,
@@ -74,7 +76,7 @@ fn change_row(
     let candidates = match change {
         RowChange::Cell { field, text } => change_cell(rules, rule, &row, (field, text.trim()))?,
         RowChange::Target { text } => vec![change_target(&row, text.trim())],
-        RowChange::Disable { disabled } => vec![disable(&row, *disabled)],
+        RowChange::Disable { disabled } => vec![set_disabled(&row, *disabled)],
         RowChange::Add {} => vec![add_copy(rules.program(), rule, &row)],
         RowChange::New {} => Vec::new(),
         RowChange::Move { before } => {
@@ -123,11 +125,11 @@ fn find_row<'a>(statements: &'a [Statement], text: &'a str, span: Span) -> Answe
     Ok(RowText { text, statement, route })
 }
 
-fn range(span: Span) -> std::ops::Range<usize> {
+fn byte_range(span: Span) -> std::ops::Range<usize> {
     span.start as usize..span.end as usize
 }
 
-fn apply(text: &str, mut replacements: Vec<Replacement>) -> String {
+fn apply_replacements(text: &str, mut replacements: Vec<Replacement>) -> String {
     replacements.sort_by_key(|(range, _)| std::cmp::Reverse((range.start, range.end)));
     let mut changed = text.to_owned();
     for (range, replacement) in replacements {
@@ -136,9 +138,9 @@ fn apply(text: &str, mut replacements: Vec<Replacement>) -> String {
     changed
 }
 
-/// Returns the possible replacements for a change of a cell. In a cell, the author may leave out
-/// the field, which is in the column's header. So the text is tried both with and without the field
-/// in front of it.
+/// Returns the candidate edits that set the cell of the column `field` to the conditions in `cell`.
+/// In a cell, the author may leave out the field, which is in the column's header. So there is one
+/// candidate with the field in front of the text, and one without it.
 fn change_cell(
     rules: &Rules,
     rule: &Rule,
@@ -154,25 +156,25 @@ fn change_cell(
                 "a route needs a condition; disable the row, or make its target the `default`"
             )));
         }
-        let condition = join(&kept, row.text, None);
-        return Ok(vec![vec![(range(row.route.condition.span), condition)]]);
+        let condition = join_conjuncts(&kept, row.text, None);
+        return Ok(vec![vec![(byte_range(row.route.condition.span), condition)]]);
     }
     let readings = [format!("{field} {cell}"), cell.to_owned()];
     let mut of_field = conjuncts.iter().filter(|conjunct| is_of_field(conjunct));
     Ok(match (of_field.next(), of_field.next()) {
-        (Some(only), None) => readings.map(|reading| vec![(range(only.span), reading)]).to_vec(),
+        (Some(only), None) => readings.map(|reading| vec![(byte_range(only.span), reading)]).to_vec(),
         _ => {
             let kept: Vec<&Conjunct> = conjuncts.iter().filter(|conjunct| !is_of_field(conjunct)).collect();
-            let joined = |reading: String| join(&kept, row.text, Some(&reading));
-            readings.map(|reading| vec![(range(row.route.condition.span), joined(reading))]).to_vec()
+            let joined = |reading: String| join_conjuncts(&kept, row.text, Some(&reading));
+            readings.map(|reading| vec![(byte_range(row.route.condition.span), joined(reading))]).to_vec()
         }
     })
 }
 
 /// Returns the text of a route's condition: the conditions joined by `and`, then the exceptions
 /// after `unless`. `text` is the text of the file. `added` is one more condition.
-fn join(conjuncts: &[&Conjunct], text: &str, added: Option<&str>) -> String {
-    let source = |conjunct: &Conjunct| text[range(conjunct.span)].to_owned();
+fn join_conjuncts(conjuncts: &[&Conjunct], text: &str, added: Option<&str>) -> String {
+    let source = |conjunct: &Conjunct| text[byte_range(conjunct.span)].to_owned();
     let several = conjuncts.len() + usize::from(added.is_some()) > 1;
     let conditions = conjuncts.iter().filter(|conjunct| !conjunct.is_exception).map(|conjunct| {
         let source = source(conjunct);
@@ -195,17 +197,17 @@ fn change_target(row: &RowText<'_>, target: &str) -> Vec<Replacement> {
         Target::Handler { name, .. } if write::is_name(target) => name.span,
         Target::Handler { span, .. } | Target::Goto { span, .. } => *span,
     };
-    vec![(range(span), target.to_owned())]
+    vec![(byte_range(span), target.to_owned())]
 }
 
-fn disable(row: &RowText<'_>, disabled: bool) -> Vec<Replacement> {
+fn set_disabled(row: &RowText<'_>, disabled: bool) -> Vec<Replacement> {
     match (row.route.disabled, disabled) {
         (None, true) => {
             let end = row.route.name.span.end as usize;
             vec![(end..end, " disabled".to_owned())]
         }
         (Some(word), false) => {
-            let mut word = range(word);
+            let mut word = byte_range(word);
             word.start -= row.text[..word.start].len() - row.text[..word.start].trim_end().len();
             vec![(word, String::new())]
         }
@@ -219,7 +221,7 @@ fn add_copy(program: &Program, rule: &Rule, row: &RowText<'_>) -> Vec<Replacemen
     let taken: BTreeSet<&str> =
         program.rules.iter().filter(|other| other.table == rule.table).map(|other| &*other.name).collect();
     let name = (2..).map(|number| format!("{}_{number}", rule.name)).find(|name| !taken.contains(&**name));
-    let (statement, head) = (range(row.statement.span), range(row.route.name.span));
+    let (statement, head) = (byte_range(row.statement.span), byte_range(row.route.name.span));
     let disabled = if row.route.disabled.is_some() { "" } else { " disabled" };
     let copy = format!(
         "{}{}{}{disabled}{}",
@@ -234,7 +236,7 @@ fn add_copy(program: &Program, rule: &Rule, row: &RowText<'_>) -> Vec<Replacemen
 /// Returns the replacements that move a row, with the comments before it, in front of the row
 /// `other`. The moved row also gets `priority`, because rows are ordered by priority first.
 fn move_before(row: &RowText<'_>, other: &RowText<'_>, priority: i64) -> Vec<Replacement> {
-    let (moved, place) = (block(row), block(other).start);
+    let (moved, place) = (whole_lines(row), whole_lines(other).start);
     if moved.start <= place && place <= moved.end {
         return Vec::new();
     }
@@ -257,7 +259,7 @@ fn move_before(row: &RowText<'_>, other: &RowText<'_>, priority: i64) -> Vec<Rep
 
 /// Returns the byte range of a row's statement in whole lines. Includes the comments directly
 /// before it, and the blank lines after it.
-fn block(row: &RowText<'_>) -> std::ops::Range<usize> {
+fn whole_lines(row: &RowText<'_>) -> std::ops::Range<usize> {
     let start = block_start(row.text, row.statement.span.start as usize);
     let end = row.statement.span.end as usize;
     let after = &row.text[end..];
@@ -276,7 +278,7 @@ mod tests {
     fn changed(change: impl Fn(&RowText<'_>, &RowText<'_>) -> Vec<Replacement>) -> String {
         let statements = parse::parse(Threads::One, FileId(0), TEXT).statements;
         let row = |index: usize| find_row(&statements, TEXT, statements[index].span).expect("it is a route");
-        apply(TEXT, change(&row(0), &row(1)))
+        apply_replacements(TEXT, change(&row(0), &row(1)))
     }
 
     #[test]
@@ -288,9 +290,9 @@ mod tests {
 
     #[test]
     fn a_row_is_disabled_and_enabled() {
-        assert!(changed(|a, _| disable(a, true)).contains("route a disabled priority 5 when"));
-        assert!(changed(|_, b| disable(b, false)).contains("route b when y"));
-        assert_eq!(changed(|_, b| disable(b, true)), TEXT);
+        assert!(changed(|a, _| set_disabled(a, true)).contains("route a disabled priority 5 when"));
+        assert!(changed(|_, b| set_disabled(b, false)).contains("route b when y"));
+        assert_eq!(changed(|_, b| set_disabled(b, true)), TEXT);
     }
 
     #[test]

@@ -16,12 +16,13 @@ struct Place {
     /// The statement next to the new row.
     next_to: Span,
     is_after: bool,
-    /// The target of the new row, copied from the default or from the last route.
+    /// The target that the new row copies: the target of the default or, without a default, of the
+    /// last route.
     target: Span,
 }
 
-/// Returns the file of a table of routes, and the replacement that adds a row. `key` is the key of
-/// the new row.
+/// Returns the file to change, and the replacement that adds a row to a table of routes. `key` is
+/// the key of the new row, such as `routes/refunds`, which names the table and the row.
 pub(super) fn new_row(rules: &Rules, key: &str) -> Answer<(FileId, Replacement)> {
     let tables = rules.program().tables.iter().filter(|table| table.kind == TableKind::Routes);
     let mut names =
@@ -34,7 +35,8 @@ pub(super) fn new_row(rules: &Rules, key: &str) -> Answer<(FileId, Replacement)>
         let statements = parse::parse(Threads::default(), file, &source.text).statements;
         Some((file, &*source.text, place_in(statements_of(&statements, table)?)?))
     });
-    // A file with routes of the table is better than one with its default only.
+    // A file that contains routes of the table is preferred to a file that contains only its
+    // default.
     let (file, text, place) = places
         .max_by_key(|(file, _, place)| (place.is_after, std::cmp::Reverse(*file)))
         .ok_or_else(|| RequestError::invalid(message!("`{table}` has no statement to copy a target from")))?;
@@ -63,8 +65,8 @@ fn statements_of<'s>(statements: &'s [Statement], table: &str) -> Option<&'s [St
     })
 }
 
-/// Returns the place for a new row among the statements of its table. `None` if the table has
-/// neither a route nor a default here.
+/// Returns the place for a new row among the statements of its table in one file. `None` if they
+/// include neither a route nor a default.
 fn place_in(statements: &[Statement]) -> Option<Place> {
     let default = statements.iter().find_map(|statement| match &statement.kind {
         StatementKind::Default { target } => Some((statement.span, span_of(target))),

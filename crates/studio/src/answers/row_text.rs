@@ -1,4 +1,5 @@
-//! Places of statements in the text of a file, for changes of rows.
+//! Finds where a statement's lines begin in the text of a file, for edits that move or insert
+//! statements.
 
 /// A byte range of a file's text, and the text that replaces it.
 pub(super) type Replacement = (std::ops::Range<usize>, String);
@@ -14,8 +15,9 @@ pub(super) fn gap_after(text: &str, start: usize) -> String {
     }
 }
 
-/// Returns the start of the block of a statement that begins at `statement`: of its line, or of the
-/// comments directly before its line.
+/// Returns the offset at which the lines of a statement begin, including the comment lines directly
+/// before it. `statement` is the offset of the statement; it is returned if other text precedes the
+/// statement in its line.
 pub(super) fn block_start(text: &str, statement: usize) -> usize {
     let line_start = |position: usize| text[..position].rfind('\n').map_or(0, |newline| newline + 1);
     let mut start = line_start(statement);

@@ -1,6 +1,6 @@
-//! Shows a table as a decision table, the form that spreadsheet users know: a row per route, a
-//! column per message field. Also lists messages that no row matches, and rows that can match the
-//! same message.
+//! Shows a table as a decision table, as in a spreadsheet: one row per route, one column per
+//! message field. Also lists messages that no row matches, and rows that can match the same
+//! message.
 
 use super::map::findings_in_span;
 use crate::api::{Column, DecisionTable, Gap, Overlap, TableRow};
@@ -220,8 +220,8 @@ fn row_cells(
         // The column header already names the field, so the cell omits it.
         let after_field = text.strip_prefix(field.as_str()).filter(|rest| rest.starts_with(' '));
         let cell: &mut Option<String> = &mut cells[index];
-        // Only the first condition of a cell omits the field, because only that one follows the
-        // name of the column.
+        // Only the first condition of a cell may omit the field, because only that condition
+        // directly follows the column header.
         *cell = Some(match cell.take() {
             Some(earlier_text) => format!("{earlier_text} and {text}"),
             None => after_field.map_or(text.as_str(), str::trim_start).to_owned(),

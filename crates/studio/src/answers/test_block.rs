@@ -66,7 +66,7 @@ pub(crate) fn make_test(studio: &Arc<Studio>, request: MakeTest) -> Answer<MadeT
     );
     let mut first_attempt: Option<MadeTest> = None;
     let given = given_messages(rules, &history.recorded, subject);
-    let tested = Tested { message: &message, context, past: history.past };
+    let tested = TestSubject { message: &message, context, past: history.past };
     for (test_message, expected) in candidate_messages(&snapshot, rules, &request, tested)? {
         let name = unused_test_name(rules, request.name.as_deref(), &message, &expected);
         let block = write_test_block(&name, &test_message, &given, &expected);
@@ -90,16 +90,16 @@ pub(crate) fn make_test(studio: &Arc<Studio>, request: MakeTest) -> Answer<MadeT
     })
 }
 
-/// The subject of a generated test.
-struct Tested<'m> {
+/// The message that a generated test checks, with its context and its history.
+struct TestSubject<'m> {
     message: &'m Json,
     /// Values for the inputs of the rules, if the message is a payload; otherwise empty.
     context: Map<String, Json>,
     past: Past,
 }
 
-/// Converts the earlier messages of a decision to messages of a test. They have the fields that the
-/// rules read of the history, and the age relative to the tested message.
+/// Converts the earlier messages of a decision to the earlier messages of a `test` block. Each has
+/// the fields that the rules read in the history, and its age relative to the tested message.
 fn given_messages(rules: &Rules, recorded: &[RecordedMessage], message: &Json) -> Vec<GivenMessage> {
     let program = rules.program();
     let kept = program.history_reads().kept;
@@ -136,10 +136,10 @@ fn candidate_messages(
     snapshot: &crate::snapshot::ProjectSnapshot,
     rules: &Rules,
     request: &MakeTest,
-    tested: Tested<'_>,
+    tested: TestSubject<'_>,
 ) -> Answer<Vec<(Json, String)>> {
     let program = rules.program();
-    let Tested { message, context, past } = tested;
+    let TestSubject { message, context, past } = tested;
     if program.payloads.iter().any(|payload| *payload.name == *request.entry) {
         let judge = judge::judge_with(rules, &request.entry, context.clone(), past)?;
         let judgement = judge.judge(message);

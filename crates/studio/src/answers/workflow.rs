@@ -83,7 +83,7 @@ pub(crate) fn run_workflow(
 /// Masks private values in the response about a workflow run.
 struct Masking<'r> {
     rules: &'r Rules,
-    /// Whether values must be masked: the input of the run has private values, and the request does
+    /// Whether values must be masked: the input of the run has private values, and the studio does
     /// not show them.
     is_needed: bool,
 }

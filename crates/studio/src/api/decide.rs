@@ -77,10 +77,10 @@ pub struct Decision {
     pub explanation: rulec::Explanation,
     /// Summary of the explanation, in a few lines of text.
     pub summary: String,
-    /// The true conditions that led to the chosen statement, in the order of the search.
+    /// The true conditions that led to the chosen statement, in the order of their evaluation.
     #[cfg_attr(test, ts(type = "Array<TraceNode>"))]
     pub because: Vec<rulec_eval::trace::TraceNode>,
-    /// Fields of the message that break the declared input.
+    /// Fields of the message that do not have the type that the rules' `input` declares.
     pub breaches: Vec<InputViolation>,
     /// Conditions that a choice skipped, because values that they read are missing.
     pub left_out: Vec<LeftOut>,
@@ -91,11 +91,11 @@ pub struct Decision {
     /// Names of the host functions of the rules. Only an embedding program provides these
     /// functions, so the studio treats their results as missing.
     pub missing_functions: Vec<String>,
-    /// What the rules read of the earlier messages in the request.
+    /// The earlier messages in the request, and whether the rules read each of them.
     pub history: History,
 }
 
-/// A field of a message that breaks the declared input.
+/// A field of a message that does not have the type that the rules' `input` declares.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct InputViolation {
@@ -152,8 +152,8 @@ pub struct AskNear {
     pub entry: String,
     /// The message whose near misses are requested, as JSON text.
     pub message: String,
-    /// Name of the statement that the changed message should select, also as a test writes it
-    /// after `expect`; null requests the nearest statements.
+    /// Name of the statement that the changed message should select, or the name with its table, as
+    /// a test writes it after `expect`. Null requests the nearest statements.
     #[serde(default)]
     pub route: Option<String>,
     /// Row of a replay whose message is used in place of `message`.
@@ -175,7 +175,8 @@ pub struct Near {
     pub remedy: NearKind,
     /// Fields of the message that would change.
     pub fields: Vec<NearField>,
-    /// The changed message, as JSON; null if the message contains private values.
+    /// The changed message, as JSON; null if there is no change, or if the message contains private
+    /// values.
     #[cfg_attr(test, ts(type = "JsonValue"))]
     pub message: Json,
     /// Whether it is proven that no change of fewer fields would be enough.
@@ -239,7 +240,7 @@ pub struct Judged {
     pub diff: Vec<DiffLine>,
     /// The result as text for the language model that proposed the payload.
     pub feedback: String,
-    /// What the rules read of the earlier messages in the request.
+    /// The earlier messages in the request, and whether the rules read each of them.
     pub history: History,
 }
 
@@ -258,11 +259,14 @@ pub struct Violation {
     /// The value at `path`, as JSON; null if there is no value.
     #[cfg_attr(test, ts(type = "JsonValue"))]
     pub value: Json,
-    /// Start of the violating value in the payload text that was sent, in UTF-16 units.
+    /// Start of the violating value in the payload text that was sent, in UTF-16 units; null if the
+    /// text has no such value.
     pub from: Option<usize>,
-    /// End of the violating value in the payload text that was sent, in UTF-16 units.
+    /// End of the violating value in the payload text that was sent, in UTF-16 units; null if the
+    /// text has no such value.
     pub to: Option<usize>,
-    /// Explanation of the violation by the conditions of the rule, as lines of text.
+    /// The conditions of the rule that explain the violation, as lines of text; null if there is no
+    /// explanation.
     pub why: Option<String>,
 }
 
@@ -328,8 +332,8 @@ pub struct WorkflowRun {
     pub stalled: Vec<String>,
     /// Whether the run ended because it reached the step limit.
     pub limit_hit: bool,
-    /// Node kinds that only an embedding program implements. In the studio, such nodes return their
-    /// input.
+    /// Node kinds that only an embedding program implements. In the studio, nodes of these kinds
+    /// return their input.
     pub stand_ins: Vec<String>,
 }
 

@@ -41,8 +41,8 @@ pub struct Check {
 pub struct Checked {
     /// Errors and warnings in all files of the rule set.
     pub diagnostics: Vec<Diagnostic>,
-    /// Tokens of the text to highlight, three numbers each: offset, length, and index into
-    /// [`Session::token_classes`](super::Session).
+    /// Tokens of the text to highlight, three numbers each: offset and length in UTF-16 units, and
+    /// index into [`Session::token_classes`](super::Session).
     pub tokens: Vec<usize>,
     /// Ranges of the text that can be folded.
     pub folds: Vec<Fold>,
@@ -98,7 +98,7 @@ pub struct DiagnosticLabel {
 pub struct Fix {
     /// Title of the quick fix, which describes its effect.
     pub title: String,
-    /// Whether the quick fix surely keeps the author's meaning.
+    /// Whether the quick fix certainly does not change the meaning that the author intended.
     pub safe: bool,
     /// Edits of the quick fix, in text order.
     pub edits: Vec<TextEdit>,

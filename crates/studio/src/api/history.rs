@@ -33,13 +33,14 @@ pub struct EarlierDecision {
     pub target: Option<String>,
 }
 
-/// The history of a decision: what the rules read of the earlier messages in the request.
+/// The earlier messages that a request contained, and whether the decision read each of them.
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct History {
     /// An item for each earlier message of the request, in the order of the request.
     pub messages: Vec<HistoryItem>,
-    /// Reason why the rules may have read less than what happened, as text; null if they read all.
+    /// Reason why the history may lack messages that were recorded, as text; null if it is
+    /// complete.
     pub gap: Option<String>,
 }
 

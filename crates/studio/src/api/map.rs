@@ -59,7 +59,7 @@ pub struct MapRoute {
     pub docs: String,
     /// Target of the statement: a handler, branch, flow or next nodes.
     pub to: String,
-    /// Table that the statement enters by `goto`.
+    /// Name of the table that the statement enters by `goto`; null if the statement is no `goto`.
     pub goto: Option<String>,
     /// Access path: how the index finds the statement.
     pub found: Option<HowFound>,
@@ -280,7 +280,7 @@ pub enum RowChange {
         /// Whether the row should be disabled.
         disabled: bool,
     },
-    /// Adds a disabled copy of the row after it.
+    /// Adds a disabled copy of the row below the row.
     Add {},
     /// Adds a disabled row without conditions, whose statement gets the key of the request.
     New {},

@@ -77,11 +77,11 @@ pub struct ReplaySums {
     pub is_log: bool,
     /// Reason why the replay failed.
     pub failure: Option<String>,
-    /// Number of lines of the file that are not messages.
+    /// Number of lines that were not decided because they contain no valid message.
     pub refused: usize,
-    /// The first lines that are not messages, with their errors.
+    /// The first of the lines that contain no valid message, with their errors.
     pub refusals: Vec<LineMistake>,
-    /// Number of log lines whose entry (table, choice or router) the rules do not have.
+    /// Number of log lines that name no entry (such as a table) of these rules.
     pub foreign: usize,
     /// Number of messages that were only recorded in the history, without a decision.
     pub observed: usize,
@@ -216,16 +216,16 @@ pub struct AskRows {
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "snake_case")]
 pub enum RowSort {
-    /// By line number in the replayed file.
+    /// Sorts rows by line number in the replayed file.
     #[default]
     Line,
-    /// By time of the message.
+    /// Sorts rows by the time of the message.
     Time,
-    /// By key of the statement that the replay chose.
+    /// Sorts rows by the key of the statement that the replay chose.
     Route,
-    /// By key of the statement chosen by the older version or the log.
+    /// Sorts rows by the key of the statement that the older version or the log chose.
     Before,
-    /// By duration of the handler according to the log.
+    /// Sorts rows by the duration of the handler according to the log.
     Elapsed,
 }
 
@@ -275,17 +275,18 @@ pub struct RowMessage {
     /// The message as formatted JSON, with private values masked; null for a log line without a
     /// message.
     pub message: Option<String>,
-    /// The fields next to the payload, as formatted JSON: the message whose history the payload's
-    /// rules read. Null if the line contains no such fields.
+    /// The fields of the line other than the payload, as formatted JSON. They form the message
+    /// whose history the payload's rules read. Null if the line contains no such fields.
     pub context: Option<String>,
     /// The whole logged decision; null if the line is a plain message.
     #[cfg_attr(test, ts(type = "JsonValue"))]
     pub logged: Json,
     /// The earlier messages of the same session that the rules keep, oldest first.
     pub history: Vec<EarlierMessage>,
-    /// Number of still older messages that the rules keep, which are left out because there are too
-    /// many.
+    /// Number of older messages of the session that the rules keep but that `history` omits,
+    /// because there are too many.
     pub older: usize,
-    /// Reason why the rules may have read less than what happened, as text; null if they read all.
+    /// Reason why the history may lack messages that were recorded, as text; null if it is
+    /// complete.
     pub gap: Option<String>,
 }

@@ -127,7 +127,7 @@ pub struct Sample {
     pub key: String,
     /// Summary of the explanation, in a few lines of text.
     pub summary: String,
-    /// The true conditions that led to the chosen statement, in the order of the search.
+    /// The true conditions that led to the chosen statement, in the order of their evaluation.
     #[cfg_attr(test, ts(type = "Array<TraceNode>"))]
     pub because: Vec<rulec_eval::trace::TraceNode>,
     /// Step-by-step explanation of the decision.

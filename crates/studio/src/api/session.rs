@@ -12,7 +12,8 @@ use ts_rs::TS;
 pub struct Session {
     /// Version of the `rulec` program.
     pub version: String,
-    /// Whether a service shows the page, with the rules in force and the live traffic.
+    /// Whether a running service serves the page. The page then shows the service's current rules
+    /// and its live traffic.
     pub live: bool,
     /// Whether the page shows the values of `@private` fields.
     pub show_private: bool,
@@ -116,7 +117,7 @@ pub struct EntryInfo {
     pub name: String,
     /// Kind of the entry, such as a table of routes or a workflow.
     pub kind: EntryKind,
-    /// Doc comment of this entry point of the rules (such as a router).
+    /// Doc comment of the entry in the rules.
     pub docs: String,
     /// Names of the entry's statements (such as routes) in evaluation order, `default` last.
     pub statements: Vec<String>,
@@ -154,21 +155,21 @@ pub struct FormField {
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "lowercase")]
 pub enum Control {
-    /// Input for a text.
+    /// Text box for a text.
     Text,
-    /// Input for an integer.
+    /// Text box for an integer.
     Int,
-    /// Input for a number.
+    /// Text box for a number.
     Number,
     /// Checkbox for a boolean.
     Bool,
-    /// Input for a time in RFC 3339 format.
+    /// Text box for a time in RFC 3339 format.
     Datetime,
-    /// Input for a list of texts.
+    /// Text box for a list of texts, one per line.
     Texts,
-    /// Nested inputs for the fields of a record.
+    /// Nested form with a control for each field of a record.
     Record,
-    /// JSON input, for any other type.
+    /// Text box for JSON, for any other type.
     Json,
 }
 

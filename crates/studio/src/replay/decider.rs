@@ -22,8 +22,8 @@ pub(crate) struct ReplayDecider<'k> {
     /// A decider for each entry (such as a table) that was used, by name; `None` if the rules have
     /// no entry of that name.
     by_entry: HashMap<String, Option<EntryDecider>>,
-    /// The messages that were decided or observed so far, by their keys. `None` if the rules keep
-    /// no history.
+    /// The messages that were decided or observed so far, by the keys of their histories. `None` if
+    /// the rules keep no history.
     store: Option<Arc<MemoryStore>>,
 }
 
@@ -39,10 +39,11 @@ pub(crate) struct MessageResult {
     /// The parts of the decision that a program acts on, such as the target. Null if the caller did
     /// not request these parts.
     pub answer: Json,
-    /// Whether the message was recorded in a history, if it has a time and a key.
+    /// Whether the message was passed to the history. The history records it only if it has a time
+    /// and a key.
     pub recorded: bool,
-    /// The decision as the history has it. `None` for a payload, whose message is recorded without
-    /// a decision, and for rules without a history.
+    /// The names of the decision that the history records. `None` for a payload, whose message is
+    /// recorded without a decision, and for rules without a history.
     pub decision: Option<EarlierDecision>,
 }
 
@@ -76,7 +77,7 @@ impl<'k> ReplayDecider<'k> {
         self.store.is_some()
     }
 
-    /// True if the rules have a table, choice or router of this name.
+    /// True if the rules have an entry (such as a table or a payload kind) of this name.
     pub fn has_entry(&mut self, entry: &str) -> bool {
         self.entry_decider(entry).is_some()
     }
@@ -132,7 +133,7 @@ impl<'k> ReplayDecider<'k> {
                     true => decide_and_record(session, message),
                     false => session.decide(message),
                 };
-                let names = has_history.then(|| earlier_decision(&decision));
+                let names = has_history.then(|| to_earlier_decision(&decision));
                 if decision.chosen().is_none()
                     && let Some(name) = matcher
                         .filter(|_| *kind == TableKind::Flows)
@@ -160,8 +161,8 @@ impl<'k> ReplayDecider<'k> {
     }
 }
 
-/// Returns the names of a decision that the history keeps.
-pub(crate) fn earlier_decision(decision: &Decision) -> EarlierDecision {
+/// Converts a decision to the names that the history records.
+pub(crate) fn to_earlier_decision(decision: &Decision) -> EarlierDecision {
     let owned = |name: Option<&str>| name.map(str::to_owned);
     EarlierDecision { chosen: owned(decision.chosen()), target: owned(decision.target()) }
 }
@@ -175,8 +176,8 @@ fn decide_and_record(session: &mut Session, message: &Json) -> Decision {
     })
 }
 
-/// Judges a payload with the history of its message, and records the message. `inputs` has the
-/// fields of the message. If one of them is not of the declared type, records nothing and returns
+/// Judges a payload with the history of its message, and records the message. `inputs` contains the
+/// fields of that message. If one of them is not of the declared type, records nothing and returns
 /// an error.
 fn judge_and_record(
     rules: &Rules,
@@ -192,7 +193,8 @@ fn judge_and_record(
     Ok(judge.with_history(past).judge(payload))
 }
 
-/// True if a message has the time `now`, without which it is not recorded.
+/// True if the field `now` of a message is a valid time. Without such a time, the message is not
+/// recorded.
 fn has_time(message: &Json) -> bool {
     message.get("now").and_then(Json::as_str).is_some_and(|now| parse_datetime(now).is_some())
 }

@@ -8,8 +8,8 @@ use crate::snapshot::ProjectSnapshot;
 use rulec_report::log;
 use serde_json::{Map, Value as Json};
 
-/// Maximum number of earlier messages of a request. Of the session of a row, as many are read from
-/// the file again.
+/// Maximum number of earlier messages in a request. Also the maximum number of earlier messages
+/// that are read again from the file for a row.
 pub(crate) const MAX_EARLIER: usize = 1000;
 
 /// Returns a hash of the key of a history. Different keys can have the same hash.
@@ -18,10 +18,10 @@ pub(super) fn session_fingerprint(key: &str) -> u32 {
 }
 
 impl Replay {
-    /// Returns the messages that were recorded before the message on a line, in the same session.
-    /// A payload's message has no decision. The oldest comes first. Their texts are masked, and
-    /// they refer to their lines. A message of another session is rarely included, because only
-    /// hashes of the keys are compared. Also returns the number of messages that were left out,
+    /// Returns the messages that were recorded before the message on a line, in the same session,
+    /// oldest first. Private values are masked, and each message refers to its line. Messages of
+    /// payloads have no decision. If two sessions have keys with the same hash, messages of the
+    /// other session are included. Also returns the number of older messages that were omitted
     /// because there are too many.
     pub fn session_of_line(&self, line: u64) -> Answer<(Vec<EarlierMessage>, usize)> {
         let row = self.row_of_line(line)?;
@@ -36,8 +36,12 @@ impl Replay {
             let observed = results.observed.iter().take_while(|observed| observed.place.number < line);
             let observed = observed.filter(|observed| observed.session == row.session);
             let is_entry = |row: &Row| rules.entry(results.name_at_index(row.entry)).is_ok();
-            let decided = decided
-                .map(|row| (row.place, is_entry(row).then(|| recorded_decision(&results, row.recorded))));
+            let decided = decided.map(|row| {
+                (
+                    row.place,
+                    is_entry(row).then(|| recorded_decision(&results, row.recorded_chosen_and_target)),
+                )
+            });
             decided.chain(observed.map(|observed| (observed.place, None))).collect()
         };
         found.sort_by_key(|(place, _)| place.number);
@@ -58,7 +62,8 @@ impl Replay {
         Ok((messages, older))
     }
 
-    /// Returns the message that was observed on a line, without the mark. `None` if there is none.
+    /// Returns the message on a line that was observed (recorded without a decision), without the
+    /// field that marks it as observed. `None` if no message was observed on the line.
     pub(super) fn observed_message_of_line(&self, line: u64) -> Answer<Option<Json>> {
         let place = {
             let results = self.lock_results();
@@ -71,14 +76,15 @@ impl Replay {
     }
 }
 
-/// Returns the decision whose names have these indices, as [`Row`] has them.
+/// Returns the decision whose names have the indices in `names`: chosen statement, then handler.
 fn recorded_decision(results: &ReplayResults, names: [u32; 2]) -> EarlierDecision {
     let [chosen, target] = names.map(|index| results.names.get(index as usize).cloned());
     EarlierDecision { chosen, target }
 }
 
-/// Splits the message on a line of a replay into the payload that `entry` judges, and the fields
-/// next to it. Returns other messages unchanged. Only rules that keep a history read such lines.
+/// Splits the message on a line of a replay into the payload that `entry` validates, and the other
+/// fields of the line. Returns the message unchanged if `entry` is not a payload kind, if the line
+/// has no separate payload, or if the rules keep no history.
 pub(crate) fn split_payload_line(
     snapshot: &ProjectSnapshot,
     entry: &str,

@@ -186,13 +186,14 @@ impl<'r> ReplayJob<'r> {
         }
         let Some(observed) = message.and_then(log::observed_message) else { return false };
         deciders().for_each(|decider| decider.observe(&observed));
-        let session = self.session_of(&observed);
+        let session = self.session_hash(&observed);
         self.batch.observed.push(ObservedLine { place, session });
         true
     }
 
-    /// Returns a hash of the key of the history in which a message is recorded, as [`Row`] has it.
-    fn session_of(&self, message: &Json) -> u32 {
+    /// Returns a hash of the key of the history in which a message is recorded; [`UNKNOWN_NUMBER`]
+    /// if it is recorded in none.
+    fn session_hash(&self, message: &Json) -> u32 {
         let key = self.decider.history_key(message);
         key.map_or(UNKNOWN_NUMBER, |key| session_fingerprint(&key))
     }
@@ -265,9 +266,10 @@ impl<'r> ReplayJob<'r> {
         });
     }
 
-    /// Decides a message with each version of the rules. The second result comes from the older
-    /// version, if there is one. Refuses the line, and returns `None`, if the newer version cannot
-    /// decide the message.
+    /// Decides a message with the newer and the older version of the rules, and returns both
+    /// results. The second result is `None` without an older version, and `Some(None)` if the older
+    /// version cannot decide the message. If the newer version cannot decide it, returns `None`. An
+    /// error of the newer version refuses the line.
     fn decide(
         &mut self,
         place: FileLine,
@@ -288,13 +290,14 @@ impl<'r> ReplayJob<'r> {
     fn add_row(&mut self, decided: DecidedMessage<'_>) {
         let is_recorded = decided.result.is_some_and(|result| result.recorded);
         let session = decided.message.filter(|_| is_recorded);
-        let session = session.map_or(UNKNOWN_NUMBER, |message| self.session_of(message));
+        let session = session.map_or(UNKNOWN_NUMBER, |message| self.session_hash(message));
         let batch = &mut self.batch;
         let (entry, key) = (batch.index_of_name(decided.entry), batch.index_of_name(decided.key));
         let older_key = decided.older_key.map_or(UNKNOWN_NUMBER, |key| batch.index_of_name(key));
         let decision = decided.result.and_then(|result| result.decision.as_ref());
         let names = decision.map_or([None; 2], |made| [made.chosen.as_deref(), made.target.as_deref()]);
-        let recorded = names.map(|name| name.map_or(UNKNOWN_NUMBER, |name| batch.index_of_name(name)));
+        let recorded_chosen_and_target =
+            names.map(|name| name.map_or(UNKNOWN_NUMBER, |name| batch.index_of_name(name)));
         batch.flipped += usize::from(decided.flipped);
         let is_unrecorded = session == UNKNOWN_NUMBER && decided.message.is_some();
         batch.unrecorded += usize::from(is_unrecorded && self.decider.has_history());
@@ -309,7 +312,7 @@ impl<'r> ReplayJob<'r> {
                 .elapsed
                 .map_or(UNKNOWN_NUMBER, |elapsed| elapsed.min(u64::from(UNKNOWN_NUMBER - 1)) as u32),
             session,
-            recorded,
+            recorded_chosen_and_target,
         });
     }
 
@@ -325,7 +328,7 @@ impl<'r> ReplayJob<'r> {
             entry: index_of(row.entry),
             key: index_of(row.key),
             older_key: index_of(row.older_key),
-            recorded: row.recorded.map(index_of),
+            recorded_chosen_and_target: row.recorded_chosen_and_target.map(index_of),
             ..row
         }));
         results.observed.extend(batch.observed);

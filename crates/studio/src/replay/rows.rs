@@ -1,7 +1,7 @@
 //! Filters and sorts the rows of a replay, and reads their messages from the file again.
 
 use super::history::split_payload_line;
-use super::sums::{has_times, row_time};
+use super::sums::{has_times, timeline_position};
 use super::{FileLine, Replay, Row, UNKNOWN_NUMBER, line_fingerprint};
 use crate::api::{self, AskRows, RowMessage, RowSort, Rows};
 use crate::error::{Answer, RequestError};
@@ -69,7 +69,7 @@ impl Replay {
         };
         let (key, older_key) = (filter.key.as_ref().map(name_index), filter.before.as_ref().map(name_index));
         let matches_filter = |row: &Row| {
-            let position = row_time(row, by_time);
+            let position = timeline_position(row, by_time);
             key.is_none_or(|key| row.key == key)
                 && older_key.is_none_or(|older_key| row.older_key == older_key)
                 && (!filter.flipped || row.flipped)
@@ -158,10 +158,10 @@ impl Replay {
         if line.starts_with(BYTE_ORDER_MARK) && place.number == 1 {
             line.drain(..BYTE_ORDER_MARK.len());
         }
-        if line_fingerprint(&line) == place.fingerprint { Ok(line) } else { Err(self.file_changed()) }
+        if line_fingerprint(&line) == place.fingerprint { Ok(line) } else { Err(self.file_changed_error()) }
     }
 
-    fn file_changed(&self) -> RequestError {
+    fn file_changed_error(&self) -> RequestError {
         RequestError::changed_file(message!(
             "`{}` has changed since it was replayed; replay it again",
             self.source.description.name
@@ -176,7 +176,7 @@ impl Replay {
         place: FileLine,
     ) -> Answer<(Json, Option<Json>)> {
         let line = self.read_line(file, place)?;
-        let object = json::parse_object_bytes(&line).map_err(|_| self.file_changed())?;
+        let object = json::parse_object_bytes(&line).map_err(|_| self.file_changed_error())?;
         let line_json = Json::Object(object.clone());
         let is_decision = self.source.is_log && !log::is_observed(&object);
         Ok(match (is_decision, log::parse_line(object.clone())) {
@@ -202,7 +202,7 @@ impl Replay {
         let Some(rules) = self.masking_rules() else { return (logged, message) };
         let masked_message = message.as_ref().map(|message| rules.masked_message(message));
         let mut masked = rules.masked_message(&logged);
-        // If the field contains a message, as in a logged decision, its private values are masked
+        // In a logged decision, these fields contain messages, whose private values must be masked
         // too.
         for field in ["message", "context"] {
             if let Some(value) = masked.get_mut(field) {
@@ -280,7 +280,7 @@ impl Replay {
         lines.into_iter().take(max_statements).map(|(_, line)| line).collect()
     }
 
-    /// Returns the name of the table, choice or router that decided the message on a line.
+    /// Returns the name of the entry (such as a table) that decided the message on a line.
     pub fn entry_of_line(&self, line: u64) -> Answer<String> {
         let row = self.row_of_line(line)?;
         Ok(self.lock_results().name_at_index(row.entry).to_owned())

@@ -186,7 +186,7 @@ fn count_flips(results: &ReplayResults) -> Vec<Flip> {
 }
 
 /// Returns the position of a row on the timeline: its time or, without `by_time`, its line number.
-pub(super) fn row_time(row: &Row, by_time: bool) -> f64 {
+pub(super) fn timeline_position(row: &Row, by_time: bool) -> f64 {
     if by_time { row.time } else { row.place.number as f64 }
 }
 
@@ -203,7 +203,7 @@ fn timeline(results: &ReplayResults, counts: &[usize]) -> Timeline {
         results
             .rows
             .iter()
-            .map(|row| (row_time(row, by_time), row.key))
+            .map(|row| (timeline_position(row, by_time), row.key))
             .filter(|(position, _)| !position.is_nan())
     };
     let (first, last) = row_positions()

@@ -22,12 +22,13 @@ payload action rank 1 {
 }
 "#;
 
-/// Returns a message of session `a` at a minute after noon.
+/// Returns a message of session `a`, sent `minute` minutes after noon.
 pub fn call(minute: u32, tool: &str) -> Json {
     json!({"tool": tool, "now": format!("2026-01-31T12:{minute:02}:00Z"), "ctx": {"session": "a"}})
 }
 
-/// Returns an earlier message of a request. The rules decide it if `more` does not say otherwise.
+/// Returns an earlier message for a request. `more` contains further fields, such as the decision.
+/// Without them, the rules decide the message.
 pub fn earlier(message: &Json, more: Json) -> Json {
     let mut earlier = json!({"message": message.to_string()});
     let more = more.as_object().cloned().unwrap_or_default();
@@ -156,7 +157,8 @@ route again when previous.tool == "none" -> d
 default -> run
 "#;
 
-/// Cause: the positions of the messages showed what a masked value was.
+/// Regression test: the explanation masked a private value, but listed the positions of the
+/// messages from which the value was read.
 #[test]
 fn a_masked_value_does_not_name_its_messages() {
     let by = |minute: u32, tool: &str| {

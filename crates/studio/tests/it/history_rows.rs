@@ -61,7 +61,8 @@ fn a_replay_records_its_messages_and_a_row_has_those_of_its_session() {
     }
 }
 
-/// Cause: the names of an earlier decision were read from the key of its row.
+/// Regression test: the names of an earlier decision were parsed from the key of its row, which
+/// fails for names with a `/`.
 #[test]
 fn a_row_has_the_decisions_that_the_replay_recorded() {
     let rules = r#"input { text: string, now: datetime, ctx: { session: string } }
@@ -109,7 +110,7 @@ fn a_line_without_a_payload_is_in_no_session() {
     assert_eq!(places, [&json!(2)]);
 }
 
-/// Cause: messages that the rules do not keep were counted as left out.
+/// Regression test: messages that the rules do not keep were counted as omitted.
 #[test]
 fn a_row_leaves_out_only_messages_that_the_rules_keep() {
     let messages: Vec<Json> = (0..1003)
@@ -178,7 +179,7 @@ fn payloads_of_a_replay_are_judged_in_order() {
     assert_eq!(decided["outcome"], "reject");
 }
 
-/// Cause: the wrong input of a line took the other inputs with it, so nothing was judged by them.
+/// Regression test: if one input of a line had a wrong type, the other inputs were ignored too.
 #[test]
 fn a_line_with_a_wrong_input_is_refused() {
     let line = |cents: Json| {

@@ -25,7 +25,7 @@ impl Driver {
         answer
     }
 
-    /// Sends a request whose answer contains the author's own text.
+    /// Sends a request without checking its answer, which may contain the author's own text.
     fn unchecked(&mut self, route: (&'static str, &'static str), path: &str, body: Option<&Json>) -> Answer {
         self.driven.insert(route);
         self.open.ask(route.0, path, body)

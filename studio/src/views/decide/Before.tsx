@@ -146,7 +146,7 @@ function nameOf({ chosen, target }: EarlierDecision): string {
   return target === null || target === chosen ? chosen : `${chosen} → ${target}`;
 }
 
-/** The time of an earlier message, relative to the message at hand. */
+/** The time of an earlier message, relative to the message that is decided. */
 function relative(time: number | null, now: number | null): string {
   const words = t().history;
   if (time === null) return words.noTime;

@@ -103,7 +103,10 @@ function NearOne({ near }: { near: Near }): JSX.Element {
   );
 }
 
-/** The value of a field now, and the value that would lead elsewhere. */
+/**
+ * The current value of a field, and the value with which the message would select another
+ * statement.
+ */
 export function Change({ field }: { field: NearField }): JSX.Element {
   return (
     <span class="change">

@@ -9,8 +9,8 @@ import { say } from '../../ui/toast';
 import { addTest, makeTest, type Tested } from './tests';
 
 /**
- * The button. `of` is the decision if it is not the shown one; `label` is then the text for screen
- * readers.
+ * The button. `of` is the decision to convert; by default, the decision that the view shows.
+ * `label` is the text for screen readers, if `of` is given.
  */
 export function OneClickTest({ of, label }: { of?: Tested; label?: string }): JSX.Element {
   const made = useSignal<MadeTest | null>(null);

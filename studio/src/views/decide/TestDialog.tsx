@@ -1,4 +1,5 @@
-// A dialog that makes a decision a `test` block, with a chosen name and expected outcome.
+// A dialog that converts a decision to a `test` block. The user chooses the name and the expected
+// outcome.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { RequestError } from '../../client';

@@ -77,7 +77,10 @@ const UNITS: [string, number][] = [
   ['ms', 1],
 ];
 
-/** Formats a duration in the units of rules, such as `1h 5m`; the rest after two units is cut. */
+/**
+ * Formats a duration in the units of rules, such as `1h 5m`, with at most two units; truncates the
+ * rest.
+ */
 export function duration(milliseconds: number): string {
   const first = UNITS.findIndex(([, length]) => milliseconds >= length);
   const parts: string[] = [];
@@ -102,7 +105,7 @@ export function timeline(
   answered?.messages.forEach((message, index) => {
     const item = answered.history.messages[index];
     if (!item) return;
-    // Of a message that could not be read, the server knows nothing but the reason.
+    // For a message that could not be read, the server returns only the reason.
     const isUnknown = item.unread !== null && item.text === '' && item.fields === '';
     items.set(message, isUnknown ? { ...unanswered(message), unread: item.unread } : item);
   });
@@ -123,8 +126,8 @@ function unanswered({ message, decision }: EarlierMessage): HistoryItem {
 }
 
 /**
- * Returns the positions of the earlier messages that decided a condition: those of which a
- * quantifier or a value in it speaks.
+ * Returns the positions of the earlier messages that decided conditions: the messages from which a
+ * value was read, or whose elements decided a quantifier.
  */
 export function decidingMessages(nodes: readonly TraceNode[]): number[] {
   const found = new Set<number>();
@@ -147,7 +150,10 @@ function collect(node: TraceNode, found: Set<number>): void {
   }
 }
 
-/** Adds the messages of the elements with this result: of a `count`, the counted ones. */
+/**
+ * Adds the messages of those elements whose condition has this result. For a `count`, these are the
+ * counted elements.
+ */
 function collectElements(elements: Elements | undefined, result: Mark, found: Set<number>): void {
   for (const { element, when } of elements?.shown ?? []) {
     if (when.result !== result) continue;

@@ -12,9 +12,15 @@ export const message = signal('');
 export const context = signal('{}');
 /** The earlier messages of the session, which rules read as `history`. */
 export const history = signal<readonly EarlierMessage[]>([]);
-/** Number of still older messages of an opened replay row, which are left out. */
+/**
+ * Number of older messages of the session that an opened replay row omits, because there are too
+ * many.
+ */
 export const older = signal(0);
-/** Reason why the rules may have read less for an opened replay row; null if they read all. */
+/**
+ * Reason why the history of an opened replay row may lack messages that were recorded; null if it
+ * is complete.
+ */
 export const rowGap = signal<string | null>(null);
 /** The replay row that the message comes from, with its masked texts when it was opened. */
 const opened = signal<{ of: MessageOf; text: string; context: string } | null>(null);
@@ -25,8 +31,8 @@ export const row = computed(() =>
 /** The text that replaces a private value. */
 export const MASK = '•••';
 /**
- * Whether a text itself is decided or read although it contains masks, which are not the original
- * values.
+ * Whether a text that contains masks in place of original values is sent to the server. The
+ * decision may then differ from the decision on the original values.
  */
 export const masksTyped = computed(() => {
   const { row, message, context, history } = question.value;
@@ -45,7 +51,10 @@ export const entryInfo = computed(() => entryOf(entry.value));
 /** True if decisions of the entry read the earlier messages. */
 export const readsHistory = computed(() => entryInfo.value?.reads_history ?? false);
 
-/** What belongs to a message that is opened; without a history, the earlier messages stay. */
+/**
+ * The data that come with a message when it is opened. If `history` is undefined, the earlier
+ * messages stay unchanged.
+ */
 export interface Opened {
   row?: MessageOf;
   context?: string | null;
@@ -67,27 +76,31 @@ export function take(of: string, text: string, from: Opened = {}): void {
   opened.value = from.row ? { of: from.row, text, context: context.value } : null;
 }
 
-/** The message at hand under a name, with all that its entry reads. */
+/**
+ * Converts the message that is decided to a saved message with this name, including its context and
+ * history.
+ */
 export function keptMessage(name: string): KeptMessage {
   const kept: KeptMessage = { name, entry: entry.value, message: message.value };
   if (entryInfo.value?.kind === 'payload') kept.context = context.value;
-  // A replay is not stored, so its rows are kept as their texts.
+  // A replay is not saved, so messages of its rows are saved as texts.
   const earlier = readsHistory.value ? history.value.map((each) => ({ ...each, row: null })) : [];
   return earlier.length > 0 ? { ...kept, history: earlier } : kept;
 }
 
-/** Sets the message to decide to a kept one. */
+/** Sets the message to decide to a saved message. */
 export function takeKept({ entry, message, context, history = [] }: KeptMessage): void {
   take(entry, message, { context, history });
 }
 
 /**
- * Adds the message at hand with its decision to the earlier messages. A payload's context is its
- * message, and has no decision. Returns false if there is no message or no decision yet, or if
- * there are too many earlier messages.
+ * Adds the message that is decided, with its decision, to the earlier messages. For a payload, adds
+ * its context as a message without a decision. Returns false if there is no message or no decision
+ * yet, or if there are too many earlier messages.
  */
 export function recordMessage(): boolean {
-  // The latest decision belongs to an earlier text while another is awaited or was refused.
+  // While a decision is awaited, or after a request was refused, the latest decision belongs to an
+  // earlier text.
   const isCurrent = !deciding.value && trouble.value === null;
   if (!isCurrent || history.value.length >= MOST_EARLIER) return false;
   const answer = decided.value;
@@ -101,7 +114,7 @@ export function recordMessage(): boolean {
   return true;
 }
 
-/** The request; it changes exactly when the decision may change. */
+/** The request for a decision. It changes exactly when an input of the decision changes. */
 export const question = computed(() => ({
   version: version.value,
   entry: entry.value,

@@ -1,17 +1,17 @@
-// Makes a decision a `test` block. The block is appended to the editor's text, which the user can
-// save later.
+// Converts a decision to a `test` block. The block is appended to the editor's text, which the user
+// can save later.
 import type { MadeTest, MakeTest } from '../../api/types';
 import { api } from '../../client';
 import { revision, setDraft } from '../../state/studio';
 import { question } from './state';
 
-/** The subject of a test: an entry, its message, and the earlier messages. */
+/** The decision that a test repeats: its entry, its message, and the earlier messages. */
 export type Tested = Pick<MakeTest, 'entry' | 'message' | 'row'> &
   Partial<Pick<MakeTest, 'context' | 'history'>>;
 
 /**
- * Requests the block for a decision, with a name and an expected statement; null lets the server
- * choose. `of` is the decision if it is not the shown one, such as a router's decision in a run.
+ * Requests a `test` block with a name and an expected statement; for null, the server chooses. `of`
+ * is the decision to convert; by default, the decision that the view shows.
  */
 export function makeTest(
   name: string | null,

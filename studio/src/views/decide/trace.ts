@@ -1,4 +1,5 @@
-// Computes from a trace which routes are shown, and the path from the message to the handler.
+// Computes from the trace of a decision which routes are shown, and the path from the message to
+// the handler.
 import type { Explanation, RouteTrace, TableTrace, TraceNode } from '../../api/types';
 
 /** Consecutive routes: shown, or folded because none of them matched. */

@@ -20,8 +20,8 @@ function wordsOf(node: TraceNode): string[] {
 }
 
 /**
- * Returns the conditions without those that say the same, such as a jump and a route of its table
- * that found the same word in the same text.
+ * Removes conditions that repeat another one, such as a jump and a route of its table that found
+ * the same word in the same text.
  */
 export function distinct(nodes: readonly TraceNode[]): TraceNode[] {
   const meaning = (node: TraceNode): string => {

@@ -49,7 +49,7 @@ let soon: ReturnType<typeof setTimeout> | undefined;
 const QUIET = 120;
 const LONG_QUIET = 900;
 
-/** Takes the typed text, and checks it after a short delay. */
+/** Stores the typed text, and checks it after a short delay. */
 export function typed(next: string): void {
   text.value = next;
   clearTimeout(soon);

@@ -1,4 +1,5 @@
-// The live traffic of a service: what `GET /v1/traffic` answers, and what the view shows of it.
+// The live traffic of a service: the response of `GET /v1/traffic`, and the numbers that the view
+// computes from it.
 
 /** Counts of one kind of event: since the start, and of each of the last seconds, oldest first. */
 export interface Counts {
@@ -46,7 +47,10 @@ export interface Traffic {
 /** The number of complete seconds over which a rate is taken. */
 const RATE_SECONDS = 5;
 
-/** Events a second, over the last complete seconds. The last count is of a second that has begun. */
+/**
+ * Events a second, over the last complete seconds. The last count is not included, because its
+ * second is not complete.
+ */
 export function rate({ per_second }: Counts): number {
   const complete = per_second.slice(0, -1).slice(-RATE_SECONDS);
   return complete.reduce((sum, count) => sum + count, 0) / Math.max(complete.length, 1);

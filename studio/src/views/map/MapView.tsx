@@ -22,7 +22,10 @@ const latest = { key: '', generation: 0 };
 /** The latest map. It stays when the view is left, because a large map takes seconds to build. */
 const kept = signal<{ key: string; map: RulesMap } | null>(null);
 
-/** Requests the rows of a table, and then again with what the analysis finds, which takes longer. */
+/**
+ * Requests the rows of a table, and then the rows with the findings of the analysis, which takes
+ * longer.
+ */
 async function load(name: string): Promise<void> {
   const { generation } = latest;
   try {

@@ -1,4 +1,5 @@
-// What can be done with the chosen row of a decision table: add, move, disable; and undo.
+// Actions on the selected row of a decision table: add a row after it, move it, disable it; and
+// undo.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { DecisionTable, RowChange } from '../../api/types';

@@ -115,7 +115,7 @@ function TableOf({ table, search, chosen, onPick, extensible }: TableProps): JSX
   );
 }
 
-/** The chosen row, whether its cells are inputs, and how wide the page is. */
+/** The selected row, whether its cells are inputs, and whether the page is narrow. */
 interface Editing {
   chosen: string | null;
   editable: boolean;

@@ -65,8 +65,9 @@ export interface Passing {
 }
 
 /**
- * Number of messages that chose a statement, or for which the table of a jump chose. It is an upper
- * bound if several jumps lead to that table. Null if there are no counts.
+ * Number of messages that chose a statement or, for a jump, of messages that a statement in the
+ * table of the jump chose. It is an upper bound if several jumps lead to that table. Null if there
+ * are no counts.
  */
 export function passing(route: MapRoute, map: RulesMap, counts: Look['counts']): Passing | null {
   if (!counts) return null;
@@ -79,7 +80,7 @@ export function passing(route: MapRoute, map: RulesMap, counts: Look['counts']):
 function inside(name: string, map: RulesMap, counts: ReadonlyMap<string, number>): number {
   const reached = new Set([name]);
   let sum = 0;
-  // A set is iterated with the names that are added meanwhile.
+  // The iteration over a set includes names that are added during the iteration.
   for (const each of reached) {
     const table = map.tables.find((other) => other.name === each);
     if (!table) continue;

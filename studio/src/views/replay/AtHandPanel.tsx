@@ -1,4 +1,5 @@
-// What an edit changes for the message of the view Decide: its answer before and after.
+// Shows how the edited rules change the answer for the message of the view Decide: the answer
+// before and after.
 import type { JSX } from 'preact';
 import type { Decision } from '../../api/types';
 import { t } from '../../i18n';
