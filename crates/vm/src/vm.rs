@@ -61,15 +61,16 @@ pub struct Vm<'a, M> {
     /// For each code block whose value is cached, the decision and loop element for which the value
     /// was computed. The value is valid only for these.
     cached: &'a mut [CachedValue],
-    /// Id of the current element of the innermost loop; 0 outside loops. Ids count the elements of
-    /// all loops, and `last_element` is the last assigned id.
+    /// Id of the current element of the innermost loop; 0 outside loops. All loops of the decision
+    /// share one sequence of ids. `last_element` is the last assigned id.
     element: u64,
     last_element: u64,
     similarity: &'a mut rulec_base::text::similarity::Scratch,
     /// The current element of each loop, by the loop's nesting level. Then follow the cached values
     /// of blocks, and then registers.
     values: Vec<Value<'a>>,
-    /// The reused memory from which `values` was taken. When the VM is dropped, the memory returns.
+    /// Where the memory of `values` is put back when the VM is dropped, so that the next decision
+    /// reuses it.
     value_memory: &'a mut Vec<Value<'static>>,
     /// Working memory for index lookups; `None` once `lookup` uses this memory.
     lookup_buffers: Option<&'a mut LookupBuffers>,

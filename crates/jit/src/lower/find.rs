@@ -18,14 +18,14 @@ use rulec_vm::bytecode::pools::KeywordMatcher;
 /// Number of bytes in one vector. The search compares two vectors, thirty-two positions, at once.
 /// Not tuned: Cranelift has no wider vectors.
 const VECTOR_BYTES: usize = 16;
-/// Maximum length in bytes of a keyword that is searched inline.
+/// Maximum length in bytes of a keyword for which inline code searches.
 const MAX_KEYWORD_BYTES: usize = 32;
-/// Maximum number of keywords of a search that is done inline.
+/// Maximum number of keywords for which inline code searches; a helper searches for more.
 const MAX_KEYWORDS: usize = 8;
 /// The bit in which the two cases of an ASCII letter differ.
 const ASCII_CASE_BIT: u8 = 0x20;
 
-/// A keyword that inline code can search.
+/// A keyword for which inline code can search.
 pub(super) struct Needle<'w> {
     bytes: &'w [u8],
     /// Whether the search treats upper and lower case as equal.
@@ -40,7 +40,7 @@ pub(super) struct Needle<'w> {
 
 impl<'w> Needle<'w> {
     /// Prepares the search for a keyword that is already normalized for `mode`. `None` if inline
-    /// code cannot search the keyword; a helper searches it instead.
+    /// code cannot search for the keyword; the compiled code then calls a helper.
     fn from_word(word: &'w [u8], mode: TextMode) -> Option<Needle<'w>> {
         // Tested on x86-64 only; other processors may lack the vector instructions.
         if !cfg!(target_arch = "x86_64") || !mode.maps_single_chars() || word.len() > MAX_KEYWORD_BYTES {
@@ -267,8 +267,9 @@ impl Body<'_, '_, '_> {
         self.b.ins().jump(loop_block, &[BlockArg::Value(start)]);
     }
 
-    /// Emits a load of sixteen bytes of a text. The bytes are folded to lower case if the keyword's
-    /// byte at `offset` is a letter.
+    /// Emits a load of sixteen bytes of a text, beginning at `offset` bytes after `address`. If the
+    /// search ignores case and the keyword has a letter at `offset`, each loaded byte gets the case
+    /// bit of lower-case letters.
     fn load_sixteen_at(&mut self, address: Value, needle: &Needle<'_>, offset: usize) -> Value {
         let bytes = self.b.ins().load(types::I8X16, MemFlags::new().with_notrap(), address, offset as i32);
         if needle.fold && needle.bytes.get(offset).is_some_and(u8::is_ascii_lowercase) {

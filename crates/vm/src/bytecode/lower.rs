@@ -268,9 +268,9 @@ impl Lowering<'_> {
         Ok(block)
     }
 
-    /// Emits the code and data of a condition to which its users will refer. `cond` is the
-    /// condition's id. If the condition is a quantifier, adds its loop to the chunk. If several
-    /// users share the condition, emits a block for it.
+    /// Prepares a condition, whose id is `cond`, before the code that uses it is emitted. If the
+    /// condition is a quantifier, adds its loop to the chunk. If several users share the condition,
+    /// emits a block for it.
     fn prepare_cond(&mut self, cond: u32) -> Result<(), LowerError> {
         let id = CondId(cond);
         if let NCond::Each { all, list, kinds, body, level, nest } = *find_cond(self.normal, id)? {

@@ -72,9 +72,9 @@ const BLOCK_ROUTES: usize = 64 * CHUNK_WORDS * 64;
 ///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MIN_SORTED_ROUTES: usize = BLOCK_ROUTES / 2;
-/// Minimum ratio of all rows to those rows in which an average route has its bit set. Routes are
-/// sorted only from this ratio on. A row covers a range of values. With a lower ratio, many routes
-/// of a block remain candidates in any order.
+/// Minimum ratio of the number of rows in a column to the number of rows that include an average
+/// route. A row covers a range of values, and includes the routes that may match them. With a lower
+/// ratio, routes are not sorted: many routes of a block would remain candidates in any order.
 ///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MIN_ROWS_PER_PASSING_ROW: usize = 8;

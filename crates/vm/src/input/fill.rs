@@ -102,16 +102,16 @@ impl InputBuffers {
 }
 
 impl<'a> SlotFiller<'a> {
-    /// Returns the index in [`SlotFiller::order`] of the entry that predicts the first key of an
-    /// object. `node` is the path of the object. The entry is the path of the key that came first
-    /// in the last message.
+    /// Returns the index in [`SlotFiller::order`] of the prediction for the first key of the object
+    /// at the path `node`. The prediction is the path of the key that was first in the last
+    /// message.
     #[inline(always)]
     pub fn first_child_index(node: u32) -> usize {
         (node as usize).wrapping_mul(2)
     }
 
-    /// Returns the index in [`SlotFiller::order`] of the entry that predicts the key after the path
-    /// `node` in the same object. The entry is the path of the key that came next in the last
+    /// Returns the index in [`SlotFiller::order`] of the prediction for the key after the path
+    /// `node` in the same object. The prediction is the path of the key that came next in the last
     /// message.
     #[inline(always)]
     pub fn next_sibling_index(node: u32) -> usize {

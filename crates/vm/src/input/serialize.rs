@@ -1,6 +1,6 @@
-//! Reads any `Serialize` value as a message. Copies the fields that slots (the fields that rules
-//! read) need, and only traverses all others. If a value is accepted, the result is the same as via
-//! `serde_json::to_value`.
+//! Reads any `Serialize` value as a message. Copies the values of slots (the fields that rules
+//! read), and only traverses the other fields. If a value is accepted, the slots are the same as if
+//! `serde_json::to_value` had converted the value first.
 
 use super::fill::{ObjectKeys, SlotFiller};
 use super::plan::{NO_PATH, ROOT_PATH};

@@ -222,9 +222,9 @@ impl<'a> JsonReader<'_, 'a> {
         Some(())
     }
 
-    /// Enters the list or object at the cursor; `None` if `depth`, the number of lists and objects
-    /// around it, is at the limit. `close` is its closing bracket. Returns false if the list or
-    /// object is empty. The cursor is then after its closing bracket.
+    /// Skips the opening bracket of the list or object at the cursor. Returns false if the list or
+    /// object is empty; its closing bracket, `close`, is then skipped too. `None` if the text ends,
+    /// or if `depth`, the number of lists and objects around it, is at the limit.
     #[inline(always)]
     fn enter_nonempty(&mut self, close: u8, depth: usize) -> Option<bool> {
         if depth >= MAX_DEPTH {

@@ -93,8 +93,8 @@ impl Lowering<'_> {
 
     /// Emits code that computes an expression into the register `dst`. The code changes no register
     /// with a lower number. Raises `registers`, the number of registers of the block, if the code
-    /// needs more. If `is_root` is true, the expression is computed even if it has its own block,
-    /// because this block is emitted now.
+    /// needs more. If the expression has its own block, the code runs this block instead. Only
+    /// while this block itself is emitted, `is_root` is true, and the code computes the expression.
     ///
     /// The recursion is bounded, because the use analysis limits how deep expressions nest in one
     /// block.

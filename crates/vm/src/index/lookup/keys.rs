@@ -169,7 +169,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Searches one normalized form of a message text for the literals of the subject (the text).
+    /// Searches `text`, a normalized form of the subject's text, for the literals of the subject.
+    /// Appends the keys that the found literals provide to `hits`.
     #[inline(never)]
     fn search_text(
         &self,
@@ -185,7 +186,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// Searches the folded text in `buffers`, which has `length` bytes, for the literals of the
-    /// subject, which is the text that was folded.
+    /// subject. Appends the keys that the found literals provide to `hits`.
     #[inline(always)]
     fn search_folded(
         &self,
