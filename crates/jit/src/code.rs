@@ -262,9 +262,9 @@ pub struct HelperTable<'a, M: Message<'a>> {
     pub(super) finds_keyword: extern "C" fn(&mut Machine<'a, M>, &Finder<'static>, &Value<'a>) -> u64,
     /// Tests whether a message field's list has an element that equals a text. Returns the number
     /// of a `Tri`: unknown if the field is no list.
-    pub(super) list_has_text: extern "C" fn(&mut Machine<'a, M>, &Arc<str>, &Value<'a>) -> u64,
+    pub(super) is_text_in_list: extern "C" fn(&mut Machine<'a, M>, &Arc<str>, &Value<'a>) -> u64,
     /// Tests whether a message field's text is in a set. Returns 1 if it is, else 0.
-    pub(super) set_has_text: extern "C" fn(&mut Machine<'a, M>, &MemberSet, &Value<'a>) -> u64,
+    pub(super) is_text_in_set: extern "C" fn(&mut Machine<'a, M>, &MemberSet, &Value<'a>) -> u64,
     /// Tests whether a message field's text equals a constant. Returns 1 if it does, else 0.
     pub(super) equals_text: extern "C" fn(&mut Machine<'a, M>, &Arc<str>, &Value<'a>) -> u64,
     /// Compares an integer with a float. Returns -1 if the integer is less than the float, 0 if

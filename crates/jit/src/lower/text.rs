@@ -234,7 +234,7 @@ impl Body<'_, '_, '_> {
                 Some(text) => {
                     let (text, cell_address) = (self.address_const(text), self.slot_address(slot));
                     let result =
-                        self.emit_helper_call(offset_of!(AnyHelpers, list_has_text), &[text, cell_address]);
+                        self.emit_helper_call(offset_of!(AnyHelpers, is_text_in_list), &[text, cell_address]);
                     self.emit_tri_branch(result, targets);
                 }
                 None => self.emit_vm_test(id, targets),
@@ -319,7 +319,7 @@ impl Body<'_, '_, '_> {
             } else {
                 let (set, cell_address) = (self.address_const(set), self.slot_address(slot));
                 let is_true =
-                    self.emit_helper_call(offset_of!(AnyHelpers, set_has_text), &[set, cell_address]);
+                    self.emit_helper_call(offset_of!(AnyHelpers, is_text_in_set), &[set, cell_address]);
                 self.emit_bool_branch(is_true, targets);
             }
         }
