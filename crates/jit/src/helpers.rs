@@ -19,8 +19,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 impl<'a> Machine<'a, SlotValues<'a>> {
-    /// Creates a machine (the state of a decision by compiled code) over slot values that were read
-    /// before. Precondition: `slots` has a value for every slot.
+    /// Creates a machine (the state of a decision by compiled code) over slot values that were
+    /// already read from the message. Precondition: `slots` has a value for every slot.
     #[inline(always)]
     pub(super) fn over_values(
         code: &'a JitCode,

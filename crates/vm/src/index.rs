@@ -160,7 +160,7 @@ pub struct LiteralVerdict {
     pub end: u32,
     /// Whether the predicate is always true if the text contains the required literals.
     pub exact: bool,
-    /// Whether `exact` applies only if the scanned form of the text equals the text in the message.
+    /// Whether `exact` applies only if normalization left the text of the message unchanged.
     pub plain: bool,
 }
 
@@ -213,7 +213,8 @@ pub struct IndexKey {
     pub posting: u32,
 }
 
-/// The index of one table: posting lists of keys, a bitmap of the other routes, and their costs.
+/// The index of one table: posting lists of keys, a bitmap of the other routes, and the estimated
+/// costs of a decision with and without the index.
 #[derive(Debug, Default)]
 pub struct TableIndex {
     /// Posting lists (the routes of one key each) of all keys of the table.

@@ -229,7 +229,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
     /// Evaluates the condition of the loop with index `each` over all elements of the loop's list.
     /// True if the condition is true for at least one element or, if the loop is an `all`, for
-    /// every element. Otherwise false, also if the operand is no list.
+    /// every element. Otherwise false, also if the operand is no list or exceeds a limit.
     pub fn eval_loop(&mut self, each: u32) -> Tri {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Tri::False };
         let list = self.operand_value(each.list);
@@ -262,7 +262,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
     /// Runs `visit`, which processes all elements of `list` for the loop `each`. While it runs,
     /// work counts against the limits once for each element. `None`, without a call of `visit`, if
-    /// the value is no list, or the list exceeds a limit.
+    /// `list` is no list, or exceeds a limit.
     fn run_loop<T>(&mut self, each: &Loop, list: Value<'a>, visit: impl FnOnce(&mut Self) -> T) -> Option<T> {
         let loop_entry =
             self.arena.enter_quantifier(each.nest.depth, each.nest.reads.is_empty(), list.list_len()?)?;

@@ -66,8 +66,9 @@ impl<'w> Needle<'w> {
     }
 }
 
-/// The data with which `emit_hit_comparison` continues after the first sixteen of thirty-two
-/// positions: the start and the mask of the second sixteen, and the blocks to which the code jumps.
+/// The second half of the thirty-two text positions that a search tests at once, for
+/// `emit_hit_comparison`: the start and the mask of these positions, and the blocks to which the
+/// code jumps.
 #[derive(Clone, Copy)]
 struct RemainingHits {
     /// Cranelift block that compares the text with the whole keyword. Its parameters are the mask

@@ -311,7 +311,7 @@ pub struct SlotCode {
 
 impl SlotCode {
     /// Converts a value from the message to the declared type of the field. Returns the missing
-    /// value if the value has another type.
+    /// value if the value has another type, or is a text that the field may not have.
     #[inline]
     pub fn read<'a>(&self, value: Value<'a>) -> Value<'a> {
         value.read_as(self.kinds).read_one_of(self.values.as_ref())

@@ -123,7 +123,8 @@ struct Label {
 }
 
 /// What the cached results of a loop over the history depend on: the block of the loop's condition,
-/// the blocks of its group keys, and the id of its summed value.
+/// the blocks that compute the values by which elements are grouped, and the id of the summed
+/// value. Loops that agree in all three share their results.
 type HistoryLoopKey = (BlockId, SmallVec<[BlockId; MAX_GROUPS]>, Option<u32>);
 
 /// The state of the lowering of one program: the chunk built so far, and maps from items of the

@@ -228,7 +228,7 @@ impl KeywordMatcher {
 }
 
 /// The texts and integers in the constant list of an `in` predicate, as sets. Values of other kinds
-/// must be searched in the list itself.
+/// must be looked up in the list itself.
 #[derive(Debug, Default)]
 pub struct MemberSet {
     texts: FastSet<Box<str>>,

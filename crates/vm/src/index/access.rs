@@ -37,8 +37,8 @@ const MIN_ROUTES_FOR_LOOKUP: usize = 64;
 /// the message) is avoided. A smaller table tries its routes in order anyway, so the choice matters
 /// little.
 const MIN_ROUTES_TO_AVOID_LOOKUPS: usize = 32;
-/// Maximum number of texts and values that a table looks up one by one. A table with more texts and
-/// values iterates over the fields of the message instead.
+/// Maximum number of texts and values of a table that are looked up one by one. For a table with
+/// more, a decision iterates over the fields of the message instead.
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const MAX_SEPARATE_LOOKUPS: usize = 24;
 
@@ -305,8 +305,8 @@ impl<'n> AccessSelection<'n> {
         }
     }
 
-    /// Returns the estimated fraction of messages for which a condition may be true. These messages
-    /// are within the value ranges of at least one alternative of the condition.
+    /// Returns the estimated fraction of messages for which a condition may be true: the messages
+    /// within the value ranges of at least one alternative of the condition.
     fn matching_share(&self, alternatives: &[ValueRanges]) -> f64 {
         let attribute_share = |(attribute, ranges): &(u32, Vec<(ClassId, ClassId)>)| -> f64 {
             let shares = &self.atoms.attributes[*attribute as usize].shares;

@@ -141,9 +141,9 @@ pub const OTHER_CLASS: ClassId = 3;
 /// has a class of its own, with a higher id.
 const UNNAMED_TEXT_CLASS: ClassId = 4;
 
-/// The equivalence classes of an attribute's values. Each number that is a constant of a predicate
-/// is a class. The other numbers form one class for each interval between, below or above these
-/// numbers.
+/// The equivalence classes of an attribute's values. Each constant text or number of a predicate is
+/// a class. Other texts form one class, and other numbers one class for each interval between,
+/// below or above the constants.
 #[derive(Clone, Debug, Default)]
 pub struct ValueClasses {
     texts: TextIds,

@@ -145,7 +145,8 @@ impl Bitmap {
         Bitmap { ranks, columns, blocks: Vec::new() }
     }
 
-    /// Returns the number of 64-bit words in a row. Padding words at the end are zero.
+    /// Returns the number of 64-bit words in a row, with the padding words at the end, which are
+    /// zero.
     #[inline]
     pub fn words_per_row(&self) -> usize {
         words_for(self.ranks.len())
@@ -302,7 +303,7 @@ impl Column {
 
 /// Returns for each equivalence class the number of the row that covers it. `row_starts` has the
 /// first class of each row. Higher classes than the last row's first class are left out. The list
-/// is cut earlier if it would need much more memory than the rows, each of which has `words` words.
+/// is cut earlier if it would need too much memory compared with the rows of `words` words.
 fn row_of_each_class(row_starts: &[ClassId], words: usize) -> Box<[u8]> {
     let last_start = row_starts.last().copied().unwrap_or(0) as usize;
     let listed_classes = (last_start + 1).min(row_starts.len() * (words + 4) * 8);

@@ -202,18 +202,18 @@ impl<'a> SlotFiller<'a> {
         self.check_contract(node, fits, value.is_missing())
     }
 
-    /// Checks whether the contract allows a list or object (`kind`) at the path `node`, which no
-    /// slot reads. Returns 1 if the contract requires this field in its object, else 0.
+    /// Checks the input contract for a list or object (`kind`) at the path `node`, which no slot
+    /// reads. Returns 1 if the contract requires this field in its object, else 0.
     #[inline]
     pub fn put_unread(&mut self, node: u32, kind: Kind) -> u32 {
         let Some(node) = self.plan.node(node) else { return 0 };
         self.check_contract(node, |kinds| kinds.has(kind), false)
     }
 
-    /// Checks a value against the input contract of its path. `fits` reports whether the value has
-    /// one of the kinds in its argument; it is called with the kinds that the contract allows.
-    /// `missing` is true for a missing value. Returns 1 if the contract requires this field and the
-    /// value is not missing, else 0.
+    /// Checks a value against the input contract of its path, and records a violation. `fits`
+    /// reports whether the value has one of the kinds in its argument; it is called with the kinds
+    /// that the contract allows. `missing` is true for a missing value. Returns 1 if the contract
+    /// requires this field and the value is not missing, else 0.
     fn check_contract(&mut self, node: &PlanNode, fits: impl Fn(KindSet) -> bool, missing: bool) -> u32 {
         match node.contract {
             Some(contract) if !missing => {

@@ -123,8 +123,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     /// Returns the values by which the current element of a loop is grouped. `Some(None)` if one of
-    /// them is missing, so that the comparison with it is not true. `None` if elements cannot be
-    /// grouped by a value.
+    /// them is missing, so that the comparison with it is not true. `None` if one of them is of a
+    /// kind by which elements cannot be grouped.
     fn group_keys(&mut self, plan: &HistoryLoop) -> Option<Option<GroupKeys>> {
         let mut keys = GroupKeys::new();
         for groups in plan.comparisons() {

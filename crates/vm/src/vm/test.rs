@@ -126,8 +126,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         budget::test_predicate(op, left, right, pred.mode, context)
     }
 
-    /// True if the text would be normalized again for each element of a loop. The operator's
-    /// function must then evaluate the predicate, because it checks the limits.
+    /// True if the predicate's text would be normalized again for each element of a loop. The
+    /// operator's function must then evaluate the predicate, because this function checks the
+    /// limits.
     #[inline]
     fn prepares_text_repeatedly(&self, pred: &Pred) -> bool {
         !pred.mode.text.is_plain() && self.arena.is_repeated()

@@ -14,8 +14,9 @@ impl Lowering<'_> {
         self.normal.exprs.get(id.index()).ok_or(LowerError::Malformed("unknown value"))
     }
 
-    /// Emits the loop and the condition blocks that an expression needs. If the use analysis gave
-    /// the expression a block of its own, emits that block too.
+    /// Prepares an expression, whose id is `expr`, before the code that uses it is emitted: emits
+    /// its loop and its condition blocks. If the use analysis gave the expression a block of its
+    /// own, emits that block too.
     pub(super) fn prepare_expr(&mut self, expr: u32) -> Result<(), LowerError> {
         let id = ExprId(expr);
         match self.find_expr(id)?.clone() {

@@ -23,7 +23,7 @@ pub(super) struct UseInfo {
     /// author wrote it. Includes reads that simplification removed, because the limits on the work
     /// of loops refer to the source.
     pub loop_reads: QuantifierLevels,
-    /// Approximate number of instructions of this condition or value. Operands count too, unless
+    /// Approximate number of instructions of this condition or value. Includes its operands, unless
     /// they have a block of their own.
     pub size: u32,
     /// Nesting depth of those operands that are compiled inline, without a code block of their own.
@@ -223,8 +223,8 @@ impl UseAnalysis {
     }
 
     /// Gives a condition or value its own block with a cached value if a loop would repeat its
-    /// evaluation (`is_repeated`). Does nothing if it is cheap, or if its value depends on loop
-    /// elements.
+    /// evaluation (`is_repeated`). Does nothing if the condition or value is cheap, or depends on
+    /// loop elements.
     fn make_block_if_invariant(&mut self, normal: &Normal, part: Part, is_repeated: bool) {
         let info = self.use_info(part);
         let is_simple = match part {
