@@ -371,7 +371,7 @@ impl<'c> IndexAtoms<'c> {
             ClassPredicate::Text(text) => vec![IndexAtom::Class(*attribute, classes.named_text_class(text)?)],
             // Times, lists and dicts have no class of their own, so they cannot be keys.
             ClassPredicate::In(members)
-                if members.bools == [false, false] && self.is_true_only_for_scalars(pred) =>
+                if members.bools == [false, false] && self.elements_can_be_keys(pred) =>
             {
                 let texts = members.texts.iter().filter_map(|text| classes.named_text_class(text));
                 let numbers = members.numbers.iter().map(|number| classes.class_of(&number.to_value()));
@@ -384,7 +384,7 @@ impl<'c> IndexAtoms<'c> {
 
     /// True if the elements of the list in `LEFT in LIST` can be keys: all are texts or numbers,
     /// and `LEFT` cannot be a time or decimal, which would equal texts in several notations.
-    fn is_true_only_for_scalars(&self, pred: usize) -> bool {
+    fn elements_can_be_keys(&self, pred: usize) -> bool {
         let pred = &self.chunk.preds[pred];
         let PredCheck::Members(id) = pred.check else {
             broken_invariant!("a predicate with a list of members tests for them");
