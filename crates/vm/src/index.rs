@@ -269,8 +269,9 @@ pub enum PostingList {
 #[derive(Clone, Copy, Debug)]
 pub struct Posting {
     pub rank: u32,
-    /// Required ranges of two values of the message. If a value is outside its range, the route is
-    /// excluded without evaluating its condition.
+    /// Required ranges of at most two values of the message; [`Guard::ALWAYS`] in place of a range
+    /// that is not required. If a value is outside its range, the route is excluded without
+    /// evaluating its condition.
     pub guards: [Guard; 2],
 }
 

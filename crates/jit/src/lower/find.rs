@@ -74,10 +74,11 @@ struct RemainingHits {
     /// Cranelift block that compares the text with the whole keyword. Its parameters are the mask
     /// of the matching positions, and the first of the sixteen positions that the mask describes.
     hits: Block,
-    /// Position in the text at which the second sixteen of the thirty-two compared positions begin.
+    /// A search tests thirty-two positions of a text at once. This is the position in the text at
+    /// which their second half begins.
     second_start: Value,
-    /// Mask of the matching positions among the second sixteen of the thirty-two compared
-    /// positions.
+    /// Mask of the matching positions in the second half of the thirty-two positions that a search
+    /// tests at once.
     second_bits: Value,
     /// Cranelift block that continues the search at the next thirty-two positions.
     next: Block,
@@ -204,9 +205,9 @@ impl Body<'_, '_, '_> {
         self.b.ins().band(equal[0], equal[1])
     }
 
-    /// Emits comparisons of the text with the whole keyword, at each position whose bit is set in a
-    /// mask of sixteen positions. Then continues with the second sixteen positions, given by
-    /// `remaining`.
+    /// Emits comparisons of the text with the whole keyword, at each position whose bit is set in
+    /// the mask of the first sixteen positions. The emitted code then continues with the second
+    /// sixteen positions, which `remaining` describes.
     fn emit_hit_comparison(
         &mut self,
         remaining: RemainingHits,

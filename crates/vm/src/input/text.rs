@@ -79,7 +79,8 @@ impl<'a> JsonReader<'_, 'a> {
 
     /// Reads the list or object at the cursor, whose path is `node`. `depth` is the number of lists
     /// and objects around it. If a slot reads the list or object, it is built as one value. Returns
-    /// 1 if the contract requires this field, else 0; `None` if the text is invalid.
+    /// 1 if the contract requires this field, else 0. `None` if the text is invalid, or must be
+    /// read into a JSON tree.
     #[inline(never)]
     fn read_structure(&mut self, node: u32, kind: Kind, depth: usize) -> Option<u32> {
         if self.filler.plan.reads_kind(node, kind) {

@@ -298,8 +298,8 @@ pub(super) enum GroupKey {
 }
 
 impl GroupKey {
-    /// Returns the key of a value. `None` for a value, such as a time, that can equal a value of
-    /// another type or another text.
+    /// Returns the key of a value. `None` for a value that can equal a value of another type, or a
+    /// different text: a time can be written in several ways, for example.
     pub(super) fn new(value: Value<'_>) -> Option<GroupKey> {
         Some(match value {
             Value::Str(text) => GroupKey::Text(text.into()),
