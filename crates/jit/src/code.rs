@@ -114,8 +114,8 @@ pub(super) struct CodeSegment {
     pub search: SegmentFn,
 }
 
-/// A module, under construction or finished, whose memory is freed when it is dropped. Dropping a
-/// plain `JITModule` would not free the memory.
+/// A Cranelift module (compiled functions in memory), under construction or finished. Dropping it
+/// frees the memory of the functions, which dropping a plain `JITModule` would not do.
 pub(super) struct OwnedModule(ManuallyDrop<JITModule>);
 
 impl OwnedModule {
@@ -220,8 +220,8 @@ pub struct Machine<'a, M: Message<'a>> {
     pub(super) code: &'a JitCode,
     pub(super) hosts: &'a [Host],
     pub(super) vm: LazyVm<'a, M>,
-    /// Cells for the slots (message fields), which are read at their first use; `None` if all slots
-    /// were read before the decision.
+    /// Cells for the values of slots (message fields), each of which is read at its first use.
+    /// `None` if all slots were read before the decision.
     pub(super) cells: Option<SlotCells<'a>>,
     pub(super) panic: Option<Box<dyn Any + Send>>,
 }
@@ -234,8 +234,8 @@ pub(super) struct SlotCells<'a> {
 }
 
 /// The helpers: Rust functions that compiled code calls. The code finds them in this table, because
-/// each message type has its own helpers. A helper returns its result as a number: of a [`Tri`] if
-/// the result may be unknown, otherwise 1 for true and 0 for false.
+/// each message type has its own helpers. A helper that returns a truth value returns it as a
+/// number: 1 for true and 0 for false or, if the result may be unknown, the number of a [`Tri`].
 #[repr(C)]
 pub struct HelperTable<'a, M: Message<'a>> {
     /// Reads the slot (message field) with the given id into the cell from which compiled code
@@ -250,31 +250,33 @@ pub struct HelperTable<'a, M: Message<'a>> {
     /// Makes the VM run the block of bytecode with the given id. Returns the address of the value
     /// that the block computes.
     pub(super) eval_block: extern "C" fn(&mut Machine<'a, M>, usize) -> *const Value<'a>,
-    /// Evaluates a text predicate on a message field, whose text need not be normalized. Returns 1
-    /// if the predicate is true; 0 if it is false, or if the field is no text.
+    /// Evaluates a text predicate that needs no normalized text, on a message field. Returns 1 if
+    /// the predicate is true; 0 if it is false, or if the field is no text.
     pub(super) matches_text: extern "C" fn(&mut Machine<'a, M>, &KeywordMatcher, &Value<'a>) -> u64,
     /// Normalizes a message field's text as the predicate requires, and evaluates the predicate on
     /// the normalized text. Returns 1 or 0, like `matches_text`.
     pub(super) matches_prepared_text:
         extern "C" fn(&mut Machine<'a, M>, &Pred, &KeywordMatcher, &Value<'a>) -> u64,
-    /// Tests whether a message field's text contains the keyword of a searcher. Returns 1 if it
-    /// does; 0 if it does not, or if the field is no text.
+    /// Tests whether a message field's text contains the keyword that a [`Finder`] searches for.
+    /// Returns 1 if it does; 0 if it does not, or if the field is no text.
     pub(super) finds_keyword: extern "C" fn(&mut Machine<'a, M>, &Finder<'static>, &Value<'a>) -> u64,
     /// Tests whether a message field's list has an element that equals a text. Returns the number
     /// of a `Tri`: unknown if the field is no list.
-    pub(super) list_has_text: extern "C" fn(&mut Machine<'a, M>, &Arc<str>, &Value<'a>) -> u64,
+    pub(super) is_text_in_list: extern "C" fn(&mut Machine<'a, M>, &Arc<str>, &Value<'a>) -> u64,
     /// Tests whether a message field's text is in a set. Returns 1 if it is, else 0.
-    pub(super) set_has_text: extern "C" fn(&mut Machine<'a, M>, &MemberSet, &Value<'a>) -> u64,
+    pub(super) is_text_in_set: extern "C" fn(&mut Machine<'a, M>, &MemberSet, &Value<'a>) -> u64,
     /// Tests whether a message field's text equals a constant. Returns 1 if it does, else 0.
     pub(super) equals_text: extern "C" fn(&mut Machine<'a, M>, &Arc<str>, &Value<'a>) -> u64,
-    /// Compares an integer with a float; returns -1 if it is less, 0 if equal, 1 if greater.
+    /// Compares an integer with a float. Returns -1 if the integer is less than the float, 0 if
+    /// they are equal, and 1 if the integer is greater.
     pub(super) order_int_float: extern "C" fn(i64, f64) -> i64,
     /// Returns the remainder of dividing the first float by the second. Cranelift has no
     /// instruction for it.
     pub(super) remainder: extern "C" fn(f64, f64) -> f64,
 }
 
-/// The compiled code of one table, for callers that repeatedly make decisions by this table.
+/// The compiled code of one table, with the numbers that every decision needs. Prepared once, for
+/// callers that make many decisions by this table.
 #[derive(Debug)]
 pub struct EntryCode {
     pub(super) code: Arc<JitCode>,

@@ -19,8 +19,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 impl<'a> Machine<'a, SlotValues<'a>> {
-    /// Creates a machine (the state of a decision by compiled code) over slot values that were read
-    /// before. Precondition: `slots` has a value for every slot.
+    /// Creates a machine (the state of a decision by compiled code) over slot values that were
+    /// already read from the message. Precondition: `slots` has a value for every slot.
     #[inline(always)]
     pub(super) fn over_values(
         code: &'a JitCode,
@@ -114,8 +114,8 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         matches_text: Self::matches_text,
         matches_prepared_text: Self::matches_prepared_text,
         finds_keyword: Self::finds_keyword,
-        list_has_text: Self::list_has_text,
-        set_has_text: Self::set_has_text,
+        is_text_in_list: Self::is_text_in_list,
+        is_text_in_set: Self::is_text_in_set,
         equals_text: Self::equals_text,
         order_int_float,
         remainder,
@@ -165,11 +165,11 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         value.as_str().is_some_and(|text| finder.find(text.as_bytes()).is_some()).into()
     }
 
-    extern "C" fn list_has_text(&mut self, text: &Arc<str>, list: &Value<'a>) -> u64 {
+    extern "C" fn is_text_in_list(&mut self, text: &Arc<str>, list: &Value<'a>) -> u64 {
         self.run_guarded(UNKNOWN_RESULT, |_| Some(list_has_text(*list, text) as u64))
     }
 
-    extern "C" fn set_has_text(&mut self, set: &MemberSet, value: &Value<'a>) -> u64 {
+    extern "C" fn is_text_in_set(&mut self, set: &MemberSet, value: &Value<'a>) -> u64 {
         self.run_guarded(0, |_| Some(set.has_text(value.as_str()?).into()))
     }
 

@@ -6,7 +6,7 @@
 //! | `lower` | lowering from bytecode to Cranelift IR |
 //! | `code` | all unsafe code: finished code, the layout of values, the machine state, calls |
 //! | `helpers` | the functions that compiled code calls |
-//! | `run` | decisions by compiled code, values of outcomes, and bindings whose values change |
+//! | `run` | decisions by compiled code, values of outcomes, bindings (names whose values change) |
 //!
 //! The code of a rule set is one Cranelift module, which is compiled at once and freed as a whole.
 //! Inline code exists for arithmetic, memo cells, jumps and simple predicates on a slot (a message

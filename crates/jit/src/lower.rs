@@ -41,9 +41,10 @@ use std::sync::Arc;
 /// function), except if a single route has more. A longer table has several segments.
 const MAX_SEGMENT_INSTRS: u32 = 400;
 
-/// Bit position of the kind in an encoded search result. The kind is one of the three constants
-/// below: a chosen route, a chosen default, or another instruction that ended the search. The lower
-/// bits are the id of the route or table, or the instruction's address.
+/// Bit position at which an encoded search result has its kind. The kind is `ROUTE_RESULT`,
+/// `DEFAULT_RESULT` or, if another instruction ended the search, `INSTRUCTION_RESULT`. The bits
+/// below are the id of the chosen route, the id of the default's table, or the address of the
+/// instruction.
 pub(super) const RESULT_KIND_SHIFT: u32 = 32;
 pub(super) const ROUTE_RESULT: u64 = 0;
 pub(super) const DEFAULT_RESULT: u64 = 1;

@@ -275,9 +275,9 @@ impl<'a> Machine<'a, BindingSlots<'a>> {
         self.cells.iter().flat_map(|slots| &slots.cells).for_each(|cell| cell.set(None));
     }
 
-    /// Sets the `each` blocks of a payload that enclose the expressions that are evaluated next. An
-    /// `each` block evaluates an expression once for each element of a list. So the limits on work
-    /// count an expression's work as many times as there are elements.
+    /// Sets which `each` blocks of a payload enclose the expressions that are evaluated after this
+    /// call. An `each` block evaluates an expression once for each element of a list. So the limits
+    /// on work count an expression's work as many times as there are elements.
     pub fn set_enclosing_blocks(&mut self, blocks: EachBlocks) {
         if let Some(vm) = self.vm() {
             vm.arena().set_enclosing_blocks(blocks);

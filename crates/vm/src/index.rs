@@ -121,8 +121,8 @@ pub struct ScannedTextIndex {
     pub attribute: u32,
     /// The distinct normalized forms of the text in which literals are searched.
     pub forms: SmallVec<[TextForm; 1]>,
-    /// Whether a predicate depends on whether the scanned (normalized) text equals the text in the
-    /// message. Some literals decide a predicate only if the two are equal.
+    /// Whether the found literals decide some predicate only if the scanned (normalized) text
+    /// equals the text in the message.
     pub needs_unchanged_text: bool,
     /// Whether the text is scanned in one normalized form only, and this form only folds case. Such
     /// a text is folded in the scan buffer and not cached.
@@ -160,7 +160,7 @@ pub struct LiteralVerdict {
     pub end: u32,
     /// Whether the predicate is always true if the text contains the required literals.
     pub exact: bool,
-    /// Whether `exact` applies only if the scanned form of the text equals the text in the message.
+    /// Whether `exact` applies only if normalization left the text of the message unchanged.
     pub plain: bool,
 }
 
@@ -195,8 +195,9 @@ pub struct AttributeIndex {
     /// For each equivalence class (values that no predicate distinguishes), the ids of the keys
     /// that a value of the class provides.
     pub keys: PackedLists,
-    /// The texts that are looked up among the elements of the value if it is a list, each with an
-    /// id. An element that equals such a text provides keys, by which candidate routes are found.
+    /// Texts with ids, among which the elements of the value are looked up if the value is a list.
+    /// If an element equals such a text, the list provides keys, by which candidate routes are
+    /// found.
     pub elements: TextIds,
     /// For each id in `elements`, the ids of the keys (facts by which routes are found) that a list
     /// with this text provides.
@@ -212,7 +213,8 @@ pub struct IndexKey {
     pub posting: u32,
 }
 
-/// The index of one table: posting lists of keys, a bitmap of the other routes, and their costs.
+/// The index of one table: posting lists of keys, a bitmap of the other routes, and the estimated
+/// costs of a decision with and without the index.
 #[derive(Debug, Default)]
 pub struct TableIndex {
     /// Posting lists (the routes of one key each) of all keys of the table.
@@ -222,11 +224,10 @@ pub struct TableIndex {
     pub postings: Vec<Posting>,
     /// Bitmap index of the routes that have no keys (facts by which a lookup could find them).
     pub residual: Bitmap,
-    /// Ids of this table's subjects. A subject is a text of the message. The literals of keys are
-    /// searched in this text.
+    /// Ids of this table's subjects: the texts of the message that are searched for the literals of
+    /// keys.
     pub subjects: Vec<u32>,
-    /// Ids of this table's attributes. An attribute is a value of the message. A lookup of this
-    /// value finds keys.
+    /// Ids of this table's attributes: the values of the message whose lookup finds keys.
     pub attributes: Vec<u32>,
     /// For a table with many scanned texts and looked-up values: for each message field, the ids of
     /// its subjects (first list) and of its attributes (second list). `subjects` and `attributes`
@@ -237,8 +238,8 @@ pub struct TableIndex {
     pub linear_cost: f64,
     /// Estimated cost in nanoseconds of a decision with the index.
     pub index_cost: f64,
-    /// Number of routes at the start of the table that may be tried before any lookup. They are
-    /// tried first as long as most recent messages matched one of them.
+    /// Number of routes at the start of the table that may be tried before any lookup. This is done
+    /// while most of the recent messages matched one of these routes.
     pub first_route_count: u32,
 }
 
@@ -268,8 +269,9 @@ pub enum PostingList {
 #[derive(Clone, Copy, Debug)]
 pub struct Posting {
     pub rank: u32,
-    /// Required ranges of two values of the message. If a value is outside its range, the route is
-    /// excluded without evaluating its condition.
+    /// Required ranges of at most two values of the message; [`Guard::ALWAYS`] in place of a range
+    /// that is not required. If a value is outside its range, the route is excluded without
+    /// evaluating its condition.
     pub guards: [Guard; 2],
 }
 

@@ -61,15 +61,16 @@ pub struct Vm<'a, M> {
     /// For each code block whose value is cached, the decision and loop element for which the value
     /// was computed. The value is valid only for these.
     cached: &'a mut [CachedValue],
-    /// Id of the current element of the innermost loop; 0 outside loops. Ids count the elements of
-    /// all loops, and `last_element` is the last assigned id.
+    /// Id of the current element of the innermost loop; 0 outside loops. All loops of the decision
+    /// share one sequence of ids. `last_element` is the last assigned id.
     element: u64,
     last_element: u64,
     similarity: &'a mut rulec_base::text::similarity::Scratch,
     /// The current element of each loop, by the loop's nesting level. Then follow the cached values
     /// of blocks, and then registers.
     values: Vec<Value<'a>>,
-    /// The reused memory from which `values` was taken. When the VM is dropped, the memory returns.
+    /// Where the memory of `values` is put back when the VM is dropped, so that the next decision
+    /// reuses it.
     value_memory: &'a mut Vec<Value<'static>>,
     /// Working memory for index lookups; `None` once `lookup` uses this memory.
     lookup_buffers: Option<&'a mut LookupBuffers>,
@@ -228,7 +229,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
     /// Evaluates the condition of the loop with index `each` over all elements of the loop's list.
     /// True if the condition is true for at least one element or, if the loop is an `all`, for
-    /// every element. Otherwise false, also if the operand is no list.
+    /// every element. Otherwise false, also if the operand is no list or exceeds a limit.
     pub fn eval_loop(&mut self, each: u32) -> Tri {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Tri::False };
         let list = self.operand_value(each.list);
@@ -261,7 +262,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
     /// Runs `visit`, which processes all elements of `list` for the loop `each`. While it runs,
     /// work counts against the limits once for each element. `None`, without a call of `visit`, if
-    /// the value is no list, or the list exceeds a limit.
+    /// `list` is no list, or exceeds a limit.
     fn run_loop<T>(&mut self, each: &Loop, list: Value<'a>, visit: impl FnOnce(&mut Self) -> T) -> Option<T> {
         let loop_entry =
             self.arena.enter_quantifier(each.nest.depth, each.nest.reads.is_empty(), list.list_len()?)?;

@@ -2,9 +2,9 @@
 //! with computed values need no call of the VM.
 //!
 //! A *value block* is a block of bytecode that computes a value. Only value blocks that compute
-//! with numbers are compiled here; the VM computes all others. The VM also computes a compiled
-//! block if the block reads a point in time or a decimal at run time. A value in registers has a
-//! *tag*, which identifies its type, and a *payload*, the data.
+//! with numbers are compiled here; the VM computes all others. If a compiled block reads a point in
+//! time or a decimal at run time, the VM runs the block instead. A value in registers has a *tag*,
+//! which identifies its type, and a *payload*, the data.
 
 use super::body::{AnyHelpers, Body, Scalar, TagSet};
 use super::{JitError, malformed_error};

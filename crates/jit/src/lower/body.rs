@@ -250,9 +250,9 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.b.inst_results(call)[0]
     }
 
-    /// Returns the offset of a field, such as the tag or payload, of a slot's value. The offset is
-    /// in bytes from the address of the first slot's value. `field` is the offset of this field in
-    /// the value, such as 0 for the tag. `None` if the result does not fit into 32 bits.
+    /// Returns where a part of a slot's value, such as its tag, lies in memory: the offset in bytes
+    /// from the address of the first slot's value. `field` is the offset of the part within a
+    /// value, such as 0 for the tag. `None` if the result does not fit into 32 bits.
     fn slot_field_offset(slot: u32, field: usize) -> Option<i32> {
         (slot as usize).checked_mul(layout::VALUE_SIZE)?.checked_add(field)?.try_into().ok()
     }
@@ -300,8 +300,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.b.ins().iadd_imm(slots, i64::from(slot) * layout::VALUE_SIZE as i64)
     }
 
-    /// Returns the value of a slot (message field) as a value on which a predicate can be
-    /// evaluated.
+    /// Returns a slot (message field) as a [`Source`], the form in which predicates take operands.
     pub fn slot_source(&self, slot: SlotId) -> Source {
         let code = self.lowering.chunk().slots.get(slot.index());
         Source::Slot { tags: code.map_or(TagSet::ALL, |code| TagSet::of_kinds(code.kinds)), slot: slot.0 }

@@ -18,14 +18,14 @@ use rulec_vm::bytecode::pools::KeywordMatcher;
 /// Number of bytes in one vector. The search compares two vectors, thirty-two positions, at once.
 /// Not tuned: Cranelift has no wider vectors.
 const VECTOR_BYTES: usize = 16;
-/// Maximum length in bytes of a keyword that is searched inline.
+/// Maximum length in bytes of a keyword for which inline code searches.
 const MAX_KEYWORD_BYTES: usize = 32;
-/// Maximum number of keywords of a search that is done inline.
+/// Maximum number of keywords for which inline code searches; a helper searches for more.
 const MAX_KEYWORDS: usize = 8;
 /// The bit in which the two cases of an ASCII letter differ.
 const ASCII_CASE_BIT: u8 = 0x20;
 
-/// A keyword that inline code can search.
+/// A keyword for which inline code can search.
 pub(super) struct Needle<'w> {
     bytes: &'w [u8],
     /// Whether the search treats upper and lower case as equal.
@@ -40,7 +40,7 @@ pub(super) struct Needle<'w> {
 
 impl<'w> Needle<'w> {
     /// Prepares the search for a keyword that is already normalized for `mode`. `None` if inline
-    /// code cannot search the keyword; a helper searches it instead.
+    /// code cannot search for the keyword; the compiled code then calls a helper.
     fn from_word(word: &'w [u8], mode: TextMode) -> Option<Needle<'w>> {
         // Tested on x86-64 only; other processors may lack the vector instructions.
         if !cfg!(target_arch = "x86_64") || !mode.maps_single_chars() || word.len() > MAX_KEYWORD_BYTES {
@@ -66,17 +66,19 @@ impl<'w> Needle<'w> {
     }
 }
 
-/// The data with which `emit_hit_comparison` continues after the first sixteen of thirty-two
-/// positions: the start and the mask of the second sixteen, and the blocks to which the code jumps.
+/// The second half of the thirty-two text positions that a search tests at once, for
+/// `emit_hit_comparison`: the start and the mask of these positions, and the blocks to which the
+/// code jumps.
 #[derive(Clone, Copy)]
 struct RemainingHits {
     /// Cranelift block that compares the text with the whole keyword. Its parameters are the mask
     /// of the matching positions, and the first of the sixteen positions that the mask describes.
     hits: Block,
-    /// Position in the text at which the second sixteen of the thirty-two compared positions begin.
+    /// A search tests thirty-two positions of a text at once. This is the position in the text at
+    /// which their second half begins.
     second_start: Value,
-    /// Mask of the matching positions among the second sixteen of the thirty-two compared
-    /// positions.
+    /// Mask of the matching positions in the second half of the thirty-two positions that a search
+    /// tests at once.
     second_bits: Value,
     /// Cranelift block that continues the search at the next thirty-two positions.
     next: Block,
@@ -203,9 +205,9 @@ impl Body<'_, '_, '_> {
         self.b.ins().band(equal[0], equal[1])
     }
 
-    /// Emits comparisons of the text with the whole keyword, at each position whose bit is set in a
-    /// mask of sixteen positions. Then continues with the second sixteen positions, given by
-    /// `remaining`.
+    /// Emits comparisons of the text with the whole keyword, at each position whose bit is set in
+    /// the mask of the first sixteen positions. The emitted code then continues with the second
+    /// sixteen positions, which `remaining` describes.
     fn emit_hit_comparison(
         &mut self,
         remaining: RemainingHits,
@@ -267,8 +269,9 @@ impl Body<'_, '_, '_> {
         self.b.ins().jump(loop_block, &[BlockArg::Value(start)]);
     }
 
-    /// Emits a load of sixteen bytes of a text. The bytes are folded to lower case if the keyword's
-    /// byte at `offset` is a letter.
+    /// Emits a load of sixteen bytes of a text, beginning at `offset` bytes after `address`. If the
+    /// search ignores case and the keyword has a letter at `offset`, each loaded byte gets the case
+    /// bit of lower-case letters.
     fn load_sixteen_at(&mut self, address: Value, needle: &Needle<'_>, offset: usize) -> Value {
         let bytes = self.b.ins().load(types::I8X16, MemFlags::new().with_notrap(), address, offset as i32);
         if needle.fold && needle.bytes.get(offset).is_some_and(u8::is_ascii_lowercase) {

@@ -10,8 +10,8 @@ use rulec_vm::bytecode::instr::Comparison;
 use std::cmp::Ordering;
 use std::mem::offset_of;
 
-/// A test of a number of type `T` that replaces a comparison with a constant, which may have
-/// another type. Both have the same result for every number of type `T`.
+/// A test of a number of type `T`, with the same result as a comparison with a constant. The
+/// constant may have another type, such as a float if `T` is an integer type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum ConstantTest<T> {
     Always(bool),

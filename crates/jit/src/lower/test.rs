@@ -242,8 +242,8 @@ impl Body<'_, '_, '_> {
         }
     }
 
-    /// Returns an operand as a value on which a predicate can be evaluated; `None` if there is no
-    /// inline code that loads the operand.
+    /// Returns an operand as a [`Source`], the form in which inline predicates take operands.
+    /// `None` if there is no inline code that loads the operand.
     fn inline_operand(&mut self, operand: Operand) -> Result<Option<Source>, JitError> {
         Ok(match operand {
             Operand::Slot(slot) => Some(self.slot_source(slot)),

@@ -1,8 +1,9 @@
-//! Translates predicates on the text of a slot (a message field). Inline code compares texts for
-//! equality, with prefixes and with short lists, several bytes at once. Other searches call a
-//! helper with the address of the compiled keywords. If a predicate normalizes texts, a helper
-//! normalizes the slot's text with the VM's function. The normalized text is stored for the other
-//! predicates of the decision.
+//! Translates predicates on the text of a slot (a message field). Inline code tests whether a text
+//! equals, or begins with, one of a few constant texts; it compares several bytes at once. Inline
+//! code also searches a text for keywords, see `find`. Other searches call a helper with the
+//! address of the compiled keywords. If a predicate normalizes texts, a helper normalizes the
+//! slot's text with the VM's function. The normalized text is stored for the other predicates of
+//! the decision.
 
 use super::body::{AnyHelpers, Body, PredTargets};
 use super::{JitError, malformed_error};
@@ -127,9 +128,10 @@ impl Body<'_, '_, '_> {
         combined
     }
 
-    /// Emits a comparison of two numbers: the length of a slot's text in characters, and the
-    /// constant `length`. Inline code decides if the number of bytes is sufficient. Otherwise, and
-    /// for values other than texts, the VM evaluates the predicate with the index `id`.
+    /// Emits a comparison of the length of a slot's text, in characters, with the constant
+    /// `length`. Inline code gives the result if it follows from the number of bytes. Otherwise,
+    /// and for values of other types, the VM evaluates the predicate with the index `id`. The
+    /// result is unknown if the value is missing.
     pub fn emit_length_comparison(
         &mut self,
         id: u32,
@@ -207,9 +209,9 @@ impl Body<'_, '_, '_> {
         Ok(true)
     }
 
-    /// Emits a jump for each type that a slot's value may have. For a text, the code jumps to a new
-    /// block, which this function returns: there, the caller emits the search. `None` if the slot
-    /// never has a text. For a list, the emitted code tests whether a keyword is one of the
+    /// Emits jumps that depend on the type of a slot's value, for a predicate that searches a text.
+    /// Returns the Cranelift block for texts, in which the caller emits the search; `None` if the
+    /// slot never has a text. For a list, the emitted code tests whether a keyword is one of the
     /// elements.
     fn emit_list_test(
         &mut self,
@@ -232,7 +234,7 @@ impl Body<'_, '_, '_> {
                 Some(text) => {
                     let (text, cell_address) = (self.address_const(text), self.slot_address(slot));
                     let result =
-                        self.emit_helper_call(offset_of!(AnyHelpers, list_has_text), &[text, cell_address]);
+                        self.emit_helper_call(offset_of!(AnyHelpers, is_text_in_list), &[text, cell_address]);
                     self.emit_tri_branch(result, targets);
                 }
                 None => self.emit_vm_test(id, targets),
@@ -317,7 +319,7 @@ impl Body<'_, '_, '_> {
             } else {
                 let (set, cell_address) = (self.address_const(set), self.slot_address(slot));
                 let is_true =
-                    self.emit_helper_call(offset_of!(AnyHelpers, set_has_text), &[set, cell_address]);
+                    self.emit_helper_call(offset_of!(AnyHelpers, is_text_in_set), &[set, cell_address]);
                 self.emit_bool_branch(is_true, targets);
             }
         }
@@ -342,8 +344,8 @@ impl Body<'_, '_, '_> {
     }
 }
 
-/// Packs up to eight bytes into a number, so that a load of these bytes from memory gives the
-/// number.
+/// Packs up to eight bytes into a number: the number that one load instruction would read if these
+/// bytes were in memory.
 fn pack_bytes(bytes: impl DoubleEndedIterator<Item = u8>) -> u64 {
     let shift = |number: u64, byte: u8| number << 8 | u64::from(byte);
     if cfg!(target_endian = "big") { bytes.fold(0, shift) } else { bytes.rev().fold(0, shift) }

@@ -186,14 +186,14 @@ pub struct Loop {
     pub history: Option<HistoryLoop>,
 }
 
-/// Maximum length in bytes of a text that a [`HistoryLoop`], whose results are cached, compares
-/// with. Comparing such a text never reaches the limit on the work of a comparison, for any number
-/// of elements.
+/// Maximum length in bytes of a text with which a loop with cached results, a [`HistoryLoop`], may
+/// compare elements. A comparison with such a text never reaches the limit on its work, however
+/// many elements the loop has.
 pub const MAX_COMPARED_BYTES: u64 = 200;
 
 /// A loop over the history (the recorded messages) whose results can be cached between decisions.
-/// Its condition has the same result for a recorded message in every decision, except for
-/// comparisons with constants or with the current message.
+/// Its condition has two parts. `body` reads only the recorded message, so it has the same result
+/// for a message in every decision. `groups` are comparisons of the message with other values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryLoop {
     /// The block that evaluates the loop's condition on an element, without the comparisons in
@@ -207,11 +207,13 @@ pub struct HistoryLoop {
     pub memo: u32,
 }
 
-/// Maximum number of comparisons of an element with the current message in a [`HistoryLoop`].
+/// Maximum number of comparisons in [`HistoryLoop::groups`], of an element with a constant or with
+/// a value of the current message.
 pub const MAX_GROUPS: usize = 4;
 
 impl HistoryLoop {
-    /// Returns the comparisons of the element with values of the current message.
+    /// Returns the comparisons in `groups`: of the element with constants or with values of the
+    /// current message.
     pub fn comparisons(&self) -> impl Iterator<Item = &ElementGroups> {
         self.groups.iter().flatten()
     }
@@ -254,9 +256,9 @@ pub struct Keywords {
 }
 
 impl Keywords {
-    /// For a left operand that is a list: returns the text that this list must contain for the
-    /// predicate to be true. `mode` is the mode of the predicate. A search for this one element is
-    /// faster than the function that implements the operator.
+    /// Returns the text that a list must contain for the predicate to be true; for predicates whose
+    /// left operand is a list. `mode` is the predicate's [`TestMode`]. A search for this one
+    /// element is faster than the function that implements the operator.
     ///
     /// `None` if the predicate requires more than a search for one equal element. The function of
     /// the operator must then evaluate the list.
@@ -309,7 +311,7 @@ pub struct SlotCode {
 
 impl SlotCode {
     /// Converts a value from the message to the declared type of the field. Returns the missing
-    /// value if the value has another type.
+    /// value if the value has another type, or is a text that the field may not have.
     #[inline]
     pub fn read<'a>(&self, value: Value<'a>) -> Value<'a> {
         value.read_as(self.kinds).read_one_of(self.values.as_ref())

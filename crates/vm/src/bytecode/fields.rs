@@ -54,8 +54,8 @@ pub struct FieldLookup {
     /// For each object, the lookup of the slots that are its direct fields. The object is given by
     /// its index in [`Chunk::objects`], or `NO_ENTRY` for the message itself.
     pub objects: Vec<(u32, SlotsByName)>,
-    /// Ids of the slots that are not direct fields of an object in `objects`. Their path has
-    /// several keys after the object, or none: the slot then reads the object itself.
+    /// Ids of the slots that are not direct fields of an object in `objects`. The path of such a
+    /// slot continues with several keys after the object, or ends at the object.
     pub deeper: Vec<u32>,
 }
 

@@ -192,9 +192,9 @@ instructions! {
     Find in VALUE_BLOCKS { dst: Reg => Register, each: u32 => Loop, last: bool };
     /// Loads the list of recorded messages, which rules read as `history`, into the register `dst`.
     History in VALUE_BLOCKS { dst: Reg => Register };
-    /// Selects some of the recorded messages in `list`, such as the messages of the last hour, as
-    /// `bound` and `operand` define. With the bound `Hashed`, computes the hash of the operand
-    /// instead.
+    /// Selects some of the recorded messages in `list`, such as the messages of the last hour.
+    /// `bound` and `operand` define the selection. The bound `Hashed` selects no messages: the
+    /// instruction then computes the hash of the operand.
     Window in VALUE_BLOCKS { bound: WindowBound, dst: Reg => Register, list: Reg => Register, operand: Reg => Register };
     /// Evaluates the quantifier `any` or `all` over a list to a bool; missing if the result is
     /// unknown. The loop's body yields true if the condition is true for an element. The block

@@ -123,7 +123,8 @@ struct Label {
 }
 
 /// What the cached results of a loop over the history depend on: the block of the loop's condition,
-/// the blocks of its group keys, and the id of its summed value.
+/// the blocks that compute the values by which elements are grouped, and the id of the summed
+/// value. Loops that agree in all three share their results.
 type HistoryLoopKey = (BlockId, SmallVec<[BlockId; MAX_GROUPS]>, Option<u32>);
 
 /// The state of the lowering of one program: the chunk built so far, and maps from items of the
@@ -268,9 +269,9 @@ impl Lowering<'_> {
         Ok(block)
     }
 
-    /// Emits the code and data of a condition to which its users will refer. `cond` is the
-    /// condition's id. If the condition is a quantifier, adds its loop to the chunk. If several
-    /// users share the condition, emits a block for it.
+    /// Prepares a condition, whose id is `cond`, before the code that uses it is emitted. If the
+    /// condition is a quantifier, adds its loop to the chunk. If several users share the condition,
+    /// emits a block for it.
     fn prepare_cond(&mut self, cond: u32) -> Result<(), LowerError> {
         let id = CondId(cond);
         if let NCond::Each { all, list, kinds, body, level, nest } = *find_cond(self.normal, id)? {

@@ -98,8 +98,8 @@ enum CompiledKeywords {
     Words(Box<[WordSearcher<'static>]>),
     /// Operator `starts_with`: the texts with which a text may begin.
     Prefixes(Box<[Box<str>]>),
-    /// Operator `ends_with`, or `starts_with` and `ends_with` for whole words. Contains the
-    /// keywords, and a function that reports whether a text starts or ends with a keyword.
+    /// Operator `ends_with`; also the operator `starts_with` if it requires a whole word. Contains
+    /// the keywords, and a function that reports whether a text starts or ends with a keyword.
     Affixes(Box<[Box<str>]>, fn(&str, &str) -> bool),
     /// Operator `like`: the wildcard patterns.
     Globs(Box<[Glob]>),
@@ -171,8 +171,8 @@ impl KeywordMatcher {
         Ok(KeywordMatcher { all: *all, max_text_bytes: max_bytes, search })
     }
 
-    /// Returns true if a text matches the keywords or patterns. The text must already be normalized
-    /// in their text mode, except for the operator `matches`.
+    /// Returns true if a text matches the keywords or patterns. Precondition: the text is
+    /// normalized in the text mode of the predicate or, for the operator `matches`, unchanged.
     #[inline]
     pub fn is_match(&self, text: &str) -> bool {
         match &self.search {
@@ -228,7 +228,7 @@ impl KeywordMatcher {
 }
 
 /// The texts and integers in the constant list of an `in` predicate, as sets. Values of other kinds
-/// must be searched in the list itself.
+/// must be looked up in the list itself.
 #[derive(Debug, Default)]
 pub struct MemberSet {
     texts: FastSet<Box<str>>,
@@ -256,7 +256,8 @@ impl MemberSet {
         self.texts.contains(text)
     }
 
-    /// Returns whether an integer is in the list; `None` if the list itself must be searched.
+    /// Returns whether an integer is in the list. `None` if the list itself must be searched,
+    /// because it contains floats, one of which may equal the integer.
     #[inline]
     pub fn has_int(&self, int: i64) -> Option<bool> {
         let has_int = self.ints.contains(&int);

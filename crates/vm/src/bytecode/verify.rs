@@ -297,7 +297,7 @@ impl Verifier<'_> {
     }
 
     /// Calls `visit` with each block that the VM runs for an operand of an instruction, such as the
-    /// body of a loop. The item to which `reference` refers must exist.
+    /// body of a loop. Precondition: the item to which `reference` refers exists.
     fn visit_run_blocks(
         &self,
         reference: OperandReference,

@@ -5,9 +5,10 @@
 //! Every message that matches a route must have at least one of its keys (facts such as a literal
 //! in a text). Keys should be rare. A condition may offer several keys; the cheapest is selected.
 //! The cost of a key is the probability that a message has the key, times the number of routes that
-//! could use the key. The routes of the whole rule set are counted, which keeps posting lists
-//! short. Some attributes would be looked up in every message only for the keys of few routes. If
-//! such a lookup costs more than it saves, these routes get another access path.
+//! could use it. All routes of the rule set count, so a key that many routes could use is avoided,
+//! and posting lists stay short. Some attributes would be looked up in every message only for the
+//! keys of few routes. If such a lookup costs more than it saves, these routes get another access
+//! path.
 
 use super::attribute::ClassId;
 use super::cost;
@@ -32,12 +33,12 @@ const MAX_KEY_CHOICES: usize = 64;
 ///
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const MIN_ROUTES_FOR_LOOKUP: usize = 64;
-/// Minimum number of routes of a table in which an attribute (a value of the message) may lose its
-/// lookup if few routes need it. A smaller table tries its routes in order anyway, so the choice
-/// matters little.
+/// Minimum number of routes of a table in which the lookup of a rarely needed attribute (a value of
+/// the message) is avoided. A smaller table tries its routes in order anyway, so the choice matters
+/// little.
 const MIN_ROUTES_TO_AVOID_LOOKUPS: usize = 32;
-/// Maximum number of texts and values that a table looks up one by one. A table with more texts and
-/// values iterates over the fields of the message instead.
+/// Maximum number of texts and values of a table that are looked up one by one. For a table with
+/// more, a decision iterates over the fields of the message instead.
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const MAX_SEPARATE_LOOKUPS: usize = 24;
 
@@ -53,8 +54,9 @@ pub(super) fn iterates_message_fields(texts: usize, values: usize) -> bool {
     texts + values > MAX_SEPARATE_LOOKUPS
 }
 
-/// One possible choice of keys for a condition. Each key is a set of atoms (facts about a message),
-/// given by its id. Each message for which the condition is true has an atom of at least one set.
+/// One possible choice of keys for a condition. A key is the id of a set of atoms (facts about a
+/// message). A message has the key if it has an atom of the set. If the condition is true, the
+/// message has at least one of the keys.
 pub(super) type KeyChoice = Vec<SetId>;
 
 /// The access path of a route: how the index finds the route.
@@ -303,8 +305,8 @@ impl<'n> AccessSelection<'n> {
         }
     }
 
-    /// Returns the estimated fraction of messages for which a condition may be true. These messages
-    /// are within the value ranges of at least one alternative of the condition.
+    /// Returns the estimated fraction of messages for which a condition may be true: the messages
+    /// within the value ranges of at least one alternative of the condition.
     fn matching_share(&self, alternatives: &[ValueRanges]) -> f64 {
         let attribute_share = |(attribute, ranges): &(u32, Vec<(ClassId, ClassId)>)| -> f64 {
             let shares = &self.atoms.attributes[*attribute as usize].shares;

@@ -141,14 +141,14 @@ pub const OTHER_CLASS: ClassId = 3;
 /// has a class of its own, with a higher id.
 const UNNAMED_TEXT_CLASS: ClassId = 4;
 
-/// The equivalence classes of an attribute's values. Each number that is a constant of a predicate
-/// is a class. The other numbers form one class for each interval between, below or above these
-/// numbers.
+/// The equivalence classes of an attribute's values. Each constant text or number of a predicate is
+/// a class. Other texts form one class, and other numbers one class for each interval between,
+/// below or above the constants.
 #[derive(Clone, Debug, Default)]
 pub struct ValueClasses {
     texts: TextIds,
     numbers: Vec<RuleNumber>,
-    /// The constant numbers of the predicates as floats; `None` if a float cannot represent each.
+    /// The constant numbers of the predicates, if each is exact as a float; else `None`.
     floats: Option<FloatBuckets>,
 }
 
@@ -229,7 +229,7 @@ fn exact_float(int: i64) -> Option<f64> {
 }
 
 impl ValueClasses {
-    /// Builds the equivalence classes of a value from the constants of the predicates on it.
+    /// Builds the classes of an attribute's values from the constants of the predicates on it.
     pub fn new<'a>(
         texts: impl IntoIterator<Item = &'a str>,
         numbers: impl IntoIterator<Item = RuleNumber>,
@@ -284,8 +284,8 @@ impl ValueClasses {
         }
     }
 
-    /// Returns a number's position among the sorted numbers in predicates: `2 * i + 1` for the
-    /// number with index `i`, and an even position for all numbers of one interval between them.
+    /// Returns a number's position among the sorted constants of predicates: `2 * i + 1` if it
+    /// equals the constant with index `i`; otherwise twice the number of smaller constants.
     #[inline(always)]
     fn number_position(&self, value: &Value<'_>) -> ClassId {
         let float = match value {

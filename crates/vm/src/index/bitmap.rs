@@ -72,9 +72,9 @@ const BLOCK_ROUTES: usize = 64 * CHUNK_WORDS * 64;
 ///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MIN_SORTED_ROUTES: usize = BLOCK_ROUTES / 2;
-/// Minimum ratio of all rows to those rows in which an average route has its bit set. Routes are
-/// sorted only from this ratio on. A row covers a range of values. With a lower ratio, many routes
-/// of a block remain candidates in any order.
+/// Minimum ratio of the number of rows in a column to the number of rows that include an average
+/// route. A row covers a range of values, and includes the routes that may match them. With a lower
+/// ratio, routes are not sorted: many routes of a block would remain candidates in any order.
 ///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MIN_ROWS_PER_PASSING_ROW: usize = 8;
@@ -145,7 +145,8 @@ impl Bitmap {
         Bitmap { ranks, columns, blocks: Vec::new() }
     }
 
-    /// Returns the number of 64-bit words in a row. Padding words at the end are zero.
+    /// Returns the number of 64-bit words in a row, with the padding words at the end, which are
+    /// zero.
     #[inline]
     pub fn words_per_row(&self) -> usize {
         words_for(self.ranks.len())
@@ -302,7 +303,7 @@ impl Column {
 
 /// Returns for each equivalence class the number of the row that covers it. `row_starts` has the
 /// first class of each row. Higher classes than the last row's first class are left out. The list
-/// is cut earlier if it would need much more memory than the rows, each of which has `words` words.
+/// is cut earlier if it would need too much memory compared with the rows of `words` words.
 fn row_of_each_class(row_starts: &[ClassId], words: usize) -> Box<[u8]> {
     let last_start = row_starts.last().copied().unwrap_or(0) as usize;
     let listed_classes = (last_start + 1).min(row_starts.len() * (words + 4) * 8);

@@ -109,8 +109,8 @@ impl<'n> IndexBuilder<'n> {
     }
 
     /// Builds the posting list of one key. `ranks` are the positions in the table of the routes
-    /// that have the key. Each entry also gets guards (required ranges of values, which can exclude
-    /// its route). They follow from the value ranges of the route.
+    /// that have the key. Each entry also gets guards, which follow from the value ranges of its
+    /// route. Guards are required ranges of values, which can exclude the route.
     fn add_posting_list(
         &self,
         ranks: Vec<u32>,
@@ -142,7 +142,7 @@ impl<'n> IndexBuilder<'n> {
         PostingList::Range { start, end: postings.len() as u32 }
     }
 
-    /// Returns the attribute (message value) that a key is about, if the key is one fact: this
+    /// Returns the attribute (message value) of a key that consists of one fact: the attribute's
     /// value is in one equivalence class. Returns `None` for any other key.
     fn key_attribute(&self, key: SetId) -> Option<u32> {
         match self.sets[key as usize] {
@@ -260,11 +260,11 @@ fn assemble_index(builder: &IndexBuilder<'_>, mut tables: Vec<TableIndex>, keys:
     }
 }
 
-/// Sets the flags of the subjects (scanned texts). `needs_unchanged_text` is set if a predicate
-/// depends on whether the scanned text equals the message's text. `folds_in_place` is set if the
-/// scan only folds case. If an attribute (a value to look up) reads the same folded text, it is
-/// linked with the subject. The scan then also determines the attribute's class, so the text is
-/// folded once.
+/// Sets the flags of the subjects (scanned texts). `needs_unchanged_text` is set if the found
+/// literals decide some predicate only when the scanned text equals the message's text.
+/// `folds_in_place` is set if the text is scanned in one form only, and this form only folds case.
+/// If an attribute (a value to look up) then reads the same folded text, it is linked with the
+/// subject. The scan then also determines the attribute's class, so the text is folded once.
 fn mark_subjects(
     subjects: &mut [ScannedTextIndex],
     answers: &[LiteralVerdict],

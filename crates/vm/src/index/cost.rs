@@ -57,9 +57,9 @@ pub fn linear_search_cost(normal: &Normal, conds: impl Iterator<Item = CondId>) 
     conds.map(|cond| condition_cost(normal, cond)).sum::<f64>() * AVERAGE_TRIED_SHARE
 }
 
-/// Returns the number of first routes of a table to try before an index lookup. These routes cost
-/// at most as much as a decision with the index (`indexed`, in nanoseconds). A minimum is always
-/// tried. A maximum limits the time that is wasted on messages that match none of them.
+/// Returns the number of routes at the start of a table to try before an index lookup. Together,
+/// these routes cost no more than a decision with the index (`indexed`, in nanoseconds). But the
+/// number is at least the minimum, and at most the maximum, of the range `FIRST_ROUTE_COUNT`.
 pub fn first_route_count(normal: &Normal, conds: impl Iterator<Item = CondId>, indexed: f64) -> u32 {
     let mut cost = 0.0;
     let cheap_conds = conds.take(*FIRST_ROUTE_COUNT.end()).take_while(|cond| {

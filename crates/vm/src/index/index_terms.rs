@@ -39,9 +39,9 @@ pub struct Subject {
     pub pred: u32,
     /// Whether the text is case-folded before the scan. If it is, the literals are folded too.
     pub fold: bool,
-    /// Whether the text is also scanned without normalization, except the folding by `fold`.
+    /// Whether the text is scanned as it is or, if `fold` is set, only case-folded.
     pub plain: bool,
-    /// Further modes in which the text is scanned. Each normalizes Unicode or folds case fully.
+    /// Further modes in which the text is scanned, with Unicode normalization or full case folding.
     pub modes: Vec<TextMode>,
     /// The id within this text of each literal, by the literal's required position and its text.
     pub literals: HashMap<(Anchor, Box<str>), u32, foldhash::fast::FixedState>,
@@ -94,7 +94,7 @@ pub struct IndexAtoms<'c> {
     subject_ids: HashMap<Operand, u32>,
     attribute_ids: HashMap<(Operand, TextMode), u32>,
     /// For each predicate, the equivalent [`ClassPredicate`] with its attribute id. `None` if there
-    /// is none, or if the operand must not be evaluated early.
+    /// is none, or if the operand must not be evaluated before a condition needs it.
     simple_tests: Vec<Option<(ClassPredicate, u32)>>,
     sets: HashMap<Box<[IndexAtom]>, SetId, foldhash::fast::FixedState>,
     /// For each set of atoms (facts), the estimated probability that a message has one of them.
@@ -371,7 +371,7 @@ impl<'c> IndexAtoms<'c> {
             ClassPredicate::Text(text) => vec![IndexAtom::Class(*attribute, classes.named_text_class(text)?)],
             // Times, lists and dicts have no class of their own, so they cannot be keys.
             ClassPredicate::In(members)
-                if members.bools == [false, false] && self.is_true_only_for_scalars(pred) =>
+                if members.bools == [false, false] && self.elements_can_be_keys(pred) =>
             {
                 let texts = members.texts.iter().filter_map(|text| classes.named_text_class(text));
                 let numbers = members.numbers.iter().map(|number| classes.class_of(&number.to_value()));
@@ -383,8 +383,8 @@ impl<'c> IndexAtoms<'c> {
     }
 
     /// True if the elements of the list in `LEFT in LIST` can be keys: all are texts or numbers,
-    /// and `LEFT` cannot be a time or decimal. Those equal texts in several notations.
-    fn is_true_only_for_scalars(&self, pred: usize) -> bool {
+    /// and `LEFT` cannot be a time or decimal, which would equal texts in several notations.
+    fn elements_can_be_keys(&self, pred: usize) -> bool {
         let pred = &self.chunk.preds[pred];
         let PredCheck::Members(id) = pred.check else {
             broken_invariant!("a predicate with a list of members tests for them");

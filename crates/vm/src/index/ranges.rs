@@ -22,8 +22,8 @@ pub type ValueRanges = Vec<(u32, ClassRanges)>;
 /// Maximum number of operands of an `or` that splits a condition into alternatives, one for each
 /// operand. Each alternative has its own value ranges.
 const MAX_ALTERNATIVES: usize = 4;
-/// Maximum number of texts in a predicate such as `x in [...]` for which the index excludes routes.
-/// A predicate with more texts would need too many classes in a bitmap.
+/// Maximum number of texts in a predicate such as `x in [...]` that still restricts the ranges of a
+/// value. With more texts, a bitmap would need too many classes.
 const MAX_LISTED_TEXTS: usize = 32;
 
 /// Computes and caches value ranges: for each message value, the ranges for which a condition may
@@ -107,7 +107,7 @@ impl<'n> RangeAnalysis<'n> {
     }
 
     /// Returns the attribute (message value) that all predicates of a condition read. `None` if the
-    /// predicates read several attributes, or one of them cannot restrict an attribute.
+    /// predicates read several attributes, or if one of the predicates restricts no attribute.
     fn single_attribute(&self, cond: CondId) -> Option<u32> {
         match self.normal.cond(cond) {
             NCond::Predicate { pred, .. } => match self.atoms.simple_test(pred.0) {

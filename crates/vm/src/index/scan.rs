@@ -51,9 +51,9 @@ use rulec_base::text::fold::fold_into_slice;
 use short::ShortLiterals;
 use std::fmt;
 
-/// Search of a text for many literals at once. Rules over many fields have a scanner for each
-/// field, and most scanners have only one kind of literal (long, short, with a rare byte). To save
-/// memory, each kind therefore has a separate allocation.
+/// A searcher that finds many literals in a text at once. Rules over many fields have a scanner for
+/// each field. Most scanners have only one kind of literal: long, short or with a rare byte. To
+/// save memory, each kind has a separate allocation, which other scanners do not need.
 pub struct Scanner {
     long_literals: Option<Box<LongLiterals>>,
     short_literals: Option<Box<ShortLiterals>>,
@@ -66,8 +66,9 @@ pub struct Scanner {
 /// reading a short text. A scan reads only bytes that it has written itself.
 #[derive(Clone, Debug)]
 pub struct ScanBuffers {
-    /// The bytes that are scanned in this buffer: a whole folded text, or the last bytes of another
-    /// text, fewer than a window. During a scan, [`PADDING_BYTES`] zeros follow them.
+    /// The bytes that are scanned in this buffer instead of the text itself. These are a whole
+    /// folded text, or the last bytes of an unfolded text, fewer than [`WINDOW_BYTES`]. During a
+    /// scan, [`PADDING_BYTES`] zeros follow them.
     text_end: [u8; WINDOW_BYTES + PADDING_BYTES],
     positions: ProbePositions,
     grams: [GramPosition; GRAM_BUFFER_LEN],
@@ -109,9 +110,9 @@ impl fmt::Debug for Scanner {
 }
 
 impl Scanner {
-    /// Builds a scanner for literals. A literal's id is its position, counted from 0. The literals
-    /// should be distinct and not empty. Equal literals are both found. Empty literals are skipped
-    /// and get no id.
+    /// Builds a scanner for literals. Empty literals are skipped. The id of any other literal is
+    /// its position among the literals that are not empty, counted from 0. The literals should be
+    /// distinct; equal literals are both found.
     pub fn from_literals<'l>(literals: impl IntoIterator<Item = &'l [u8]>) -> Scanner {
         let literals: Vec<&[u8]> = literals.into_iter().filter(|literal| !literal.is_empty()).collect();
         // All literals are counted before grams are chosen for the first one, so that rare grams

@@ -92,26 +92,26 @@ impl InputBuffers {
             order.resize(2 * plan.path_count(), NO_PATH);
         }
         let keys = SmallVec::new();
-        let mut fill =
+        let mut filler =
             SlotFiller { plan, bump: &self.bump, values, satisfies_contract: true, keys, seen, order };
-        let result = source(&mut fill, data).and_then(|()| then(&fill));
-        let SlotFiller { values, seen, order, .. } = fill;
+        let result = source(&mut filler, data).and_then(|()| then(&filler));
+        let SlotFiller { values, seen, order, .. } = filler;
         (self.values, self.seen, self.order) = (recycle_vec(values), seen, order);
         result
     }
 }
 
 impl<'a> SlotFiller<'a> {
-    /// Returns the index in [`SlotFiller::order`] of the entry that predicts the first key of an
-    /// object. `node` is the path of the object. The entry is the path of the key that came first
-    /// in the last message.
+    /// Returns the index in [`SlotFiller::order`] of the prediction for the first key of the object
+    /// at the path `node`. The prediction is the path of the key that was first in the last
+    /// message.
     #[inline(always)]
     pub fn first_child_index(node: u32) -> usize {
         (node as usize).wrapping_mul(2)
     }
 
-    /// Returns the index in [`SlotFiller::order`] of the entry that predicts the key after the path
-    /// `node` in the same object. The entry is the path of the key that came next in the last
+    /// Returns the index in [`SlotFiller::order`] of the prediction for the key after the path
+    /// `node` in the same object. The prediction is the path of the key that came next in the last
     /// message.
     #[inline(always)]
     pub fn next_sibling_index(node: u32) -> usize {
@@ -202,18 +202,18 @@ impl<'a> SlotFiller<'a> {
         self.check_contract(node, fits, value.is_missing())
     }
 
-    /// Checks whether the contract allows a list or object (`kind`) at the path `node`, which no
-    /// slot reads. Returns 1 if the contract requires this field in its object, else 0.
+    /// Checks the input contract for a list or object (`kind`) at the path `node`, which no slot
+    /// reads. Returns 1 if the contract requires this field in its object, else 0.
     #[inline]
     pub fn put_unread(&mut self, node: u32, kind: Kind) -> u32 {
         let Some(node) = self.plan.node(node) else { return 0 };
         self.check_contract(node, |kinds| kinds.has(kind), false)
     }
 
-    /// Checks a value against the input contract of its path. `fits` reports whether the value has
-    /// one of the kinds in its argument; it is called with the kinds that the contract allows.
-    /// `missing` is true for a missing value. Returns 1 if the contract requires this field and the
-    /// value is not missing, else 0.
+    /// Checks a value against the input contract of its path, and records a violation. `fits`
+    /// reports whether the value has one of the kinds in its argument; it is called with the kinds
+    /// that the contract allows. `missing` is true for a missing value. Returns 1 if the contract
+    /// requires this field and the value is not missing, else 0.
     fn check_contract(&mut self, node: &PlanNode, fits: impl Fn(KindSet) -> bool, missing: bool) -> u32 {
         match node.contract {
             Some(contract) if !missing => {
@@ -258,40 +258,40 @@ pub(super) struct ObjectKeys<'a> {
 impl<'a> ObjectKeys<'a> {
     /// Begins an object, without any keys. The caller must call [`ObjectKeys::release_keys`] at the
     /// end of the object, to release the memory.
-    pub fn begin_object(fill: &SlotFiller<'a>) -> ObjectKeys<'a> {
-        ObjectKeys { start: fill.keys.len(), bits: 0, key_set: None }
+    pub fn begin_object(filler: &SlotFiller<'a>) -> ObjectKeys<'a> {
+        ObjectKeys { start: filler.keys.len(), bits: 0, key_set: None }
     }
 
     /// Adds a key. `path` is the key's path in the plan, or `NO_PATH` if the plan has no such path.
     /// Returns `None` if the object already has the key.
     #[inline]
-    pub fn add_key(&mut self, fill: &mut SlotFiller<'a>, key: &'a str, path: u32) -> Option<()> {
-        if path == NO_PATH { self.add_unplanned_key(fill, key) } else { fill.mark_seen(path) }
+    pub fn add_key(&mut self, filler: &mut SlotFiller<'a>, key: &'a str, path: u32) -> Option<()> {
+        if path == NO_PATH { self.add_unplanned_key(filler, key) } else { filler.mark_seen(path) }
     }
 
     /// Adds a key to which neither the rules nor the input contract refer. Returns `None` if the
     /// object already has the key.
     #[inline(never)]
-    fn add_unplanned_key(&mut self, fill: &mut SlotFiller<'a>, key: &'a str) -> Option<()> {
+    fn add_unplanned_key(&mut self, filler: &mut SlotFiller<'a>, key: &'a str) -> Option<()> {
         if let Some(key_set) = &mut self.key_set {
             return key_set.insert(key).then_some(());
         }
         let (first, last) = (key.as_bytes().first().unwrap_or(&0), key.as_bytes().last().unwrap_or(&0));
         let bit = 1 << ((usize::from(*first) ^ usize::from(*last) << 1 ^ key.len() << 2) & 63);
-        let earlier_keys = fill.keys.get(self.start..).unwrap_or_default();
+        let earlier_keys = filler.keys.get(self.start..).unwrap_or_default();
         if self.bits & bit != 0 && earlier_keys.contains(&key) {
             return None;
         }
         self.bits |= bit;
-        fill.keys.push(key);
-        if fill.keys.len() - self.start > MAX_LINEAR_KEYS {
-            self.key_set = Some(Box::new(fill.keys.drain(self.start..).collect()));
+        filler.keys.push(key);
+        if filler.keys.len() - self.start > MAX_LINEAR_KEYS {
+            self.key_set = Some(Box::new(filler.keys.drain(self.start..).collect()));
         }
         Some(())
     }
 
     #[inline]
-    pub fn release_keys(self, fill: &mut SlotFiller<'a>) {
-        fill.keys.truncate(self.start);
+    pub fn release_keys(self, filler: &mut SlotFiller<'a>) {
+        filler.keys.truncate(self.start);
     }
 }

@@ -1,6 +1,6 @@
-//! Reads any `Serialize` value as a message. Copies the fields that slots (the fields that rules
-//! read) need, and only traverses all others. If a value is accepted, the result is the same as via
-//! `serde_json::to_value`.
+//! Reads any `Serialize` value as a message. Copies the values of slots (the fields that rules
+//! read), and only traverses the other fields. If a value is accepted, the slots are the same as if
+//! `serde_json::to_value` had converted the value first.
 
 use super::fill::{ObjectKeys, SlotFiller};
 use super::plan::{NO_PATH, ROOT_PATH};
@@ -16,8 +16,8 @@ use std::fmt;
 
 /// Reads a value that serializes to an object. `None` if the value serializes to anything else, or
 /// if it must be read into a JSON tree.
-pub(crate) fn read_value(fill: &mut SlotFiller<'_>, message: &impl Serialize) -> Option<()> {
-    let serialized = message.serialize(ValueSerializer { fill, node: ROOT_PATH, build: false }).ok()?;
+pub(crate) fn read_value(filler: &mut SlotFiller<'_>, message: &impl Serialize) -> Option<()> {
+    let serialized = message.serialize(ValueSerializer { filler, node: ROOT_PATH, build: false }).ok()?;
     serialized.is_object.then_some(())
 }
 
@@ -40,7 +40,7 @@ impl Error for NeedsTree {
 /// The serializer that receives the value at one path of the message, and stores it in slots
 /// (fields that rules read).
 struct ValueSerializer<'f, 'a> {
-    fill: &'f mut SlotFiller<'a>,
+    filler: &'f mut SlotFiller<'a>,
     node: u32,
     /// Whether the value is inside a list or dict that is built as one value.
     build: bool,
@@ -61,7 +61,7 @@ struct Serialized<'a> {
 
 impl<'f, 'a> ValueSerializer<'f, 'a> {
     fn put_scalar(self, value: Value<'a>) -> Result<Serialized<'a>, NeedsTree> {
-        let required = if self.build { 0 } else { self.fill.put_value(self.node, value) };
+        let required = if self.build { 0 } else { self.filler.put_value(self.node, value) };
         Ok(Serialized { value, required, is_object: false })
     }
 
@@ -77,23 +77,23 @@ impl<'f, 'a> ValueSerializer<'f, 'a> {
     /// input contract. `value` is `None` if the list or dict was only traversed and not built.
     fn finish_value(self, kind: Kind, value: Option<Value<'a>>) -> Result<Serialized<'a>, NeedsTree> {
         let required = match value {
-            None => self.fill.put_unread(self.node, kind),
+            None => self.filler.put_unread(self.node, kind),
             Some(_) if self.build => 0,
-            Some(value) => self.fill.put_built(self.node, value),
+            Some(value) => self.filler.put_built(self.node, value),
         };
         Ok(Serialized { value: value.unwrap_or(Value::Missing), required, is_object: kind == Kind::Dict })
     }
 
     fn begin_list(self) -> ListSerializer<'f, 'a> {
-        let is_built = self.build || self.fill.plan.reads_kind(self.node, Kind::List);
-        let items = is_built.then(|| BumpVec::new_in(self.fill.bump));
+        let is_built = self.build || self.filler.plan.reads_kind(self.node, Kind::List);
+        let items = is_built.then(|| BumpVec::new_in(self.filler.bump));
         ListSerializer { target: self, items }
     }
 
     fn begin_dict(self) -> DictSerializer<'f, 'a> {
-        let is_built = self.build || self.fill.plan.reads_kind(self.node, Kind::Dict);
-        let entries = is_built.then(|| BumpVec::new_in(self.fill.bump));
-        let keys = ObjectKeys::begin_object(self.fill);
+        let is_built = self.build || self.filler.plan.reads_kind(self.node, Kind::Dict);
+        let entries = is_built.then(|| BumpVec::new_in(self.filler.bump));
+        let keys = ObjectKeys::begin_object(self.filler);
         DictSerializer { target: self, entries, keys, key: None, required: 0 }
     }
 }
@@ -107,7 +107,8 @@ struct ListSerializer<'f, 'a> {
 impl<'a> ListSerializer<'_, 'a> {
     fn push_item<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<(), NeedsTree> {
         let build = self.items.is_some();
-        let serialized = item.serialize(ValueSerializer { fill: self.target.fill, node: NO_PATH, build })?;
+        let serialized =
+            item.serialize(ValueSerializer { filler: self.target.filler, node: NO_PATH, build })?;
         if let Some(items) = &mut self.items {
             items.push(serialized.value);
         }
@@ -132,11 +133,11 @@ impl<'a> DictSerializer<'_, 'a> {
     /// Returns the serializer that receives the value of `key`. Fails at a duplicate key, because
     /// only a JSON tree handles duplicates: it keeps the last value.
     fn child_serializer(&mut self, key: &'a str) -> Result<ValueSerializer<'_, 'a>, NeedsTree> {
-        let ValueSerializer { fill, node, .. } = &mut self.target;
+        let ValueSerializer { filler, node, .. } = &mut self.target;
         let build = self.entries.is_some();
-        let node = if build { NO_PATH } else { fill.plan.child_named(*node, key) };
-        self.keys.add_key(fill, key, node).ok_or(NeedsTree)?;
-        Ok(ValueSerializer { fill, node, build })
+        let node = if build { NO_PATH } else { filler.plan.child_named(*node, key) };
+        self.keys.add_key(filler, key, node).ok_or(NeedsTree)?;
+        Ok(ValueSerializer { filler, node, build })
     }
 
     fn add_entry(&mut self, key: &'a str, serialized: &Serialized<'a>) {
@@ -154,9 +155,9 @@ impl<'a> DictSerializer<'_, 'a> {
 
     fn finish_dict(self) -> Result<Serialized<'a>, NeedsTree> {
         let DictSerializer { target, entries, keys, required, .. } = self;
-        keys.release_keys(target.fill);
+        keys.release_keys(target.filler);
         if entries.is_none() {
-            target.fill.end_object(target.node, required);
+            target.filler.end_object(target.node, required);
         }
         let value = entries.map(|mut entries| {
             entries.sort_unstable_by_key(|(key, _)| *key);
@@ -207,7 +208,7 @@ impl<'f, 'a> Serializer for ValueSerializer<'f, 'a> {
         if self.node == NO_PATH && !self.build {
             return self.put_scalar(Value::Missing);
         }
-        let text = self.fill.bump.alloc_str(value);
+        let text = self.filler.bump.alloc_str(value);
         self.put_scalar(Value::Str(text))
     }
 
@@ -327,8 +328,8 @@ impl<'a> SerializeMap for DictSerializer<'_, 'a> {
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), NeedsTree> {
         // A text is copied. Any other key needs the JSON tree.
-        let fill = &mut *self.target.fill;
-        let serialized = key.serialize(ValueSerializer { fill, node: KEY_PATH, build: true })?;
+        let filler = &mut *self.target.filler;
+        let serialized = key.serialize(ValueSerializer { filler, node: KEY_PATH, build: true })?;
         match serialized.value {
             Value::Str(key) => self.key = Some(key),
             _ => return Err(NeedsTree),

@@ -10,19 +10,19 @@ use smallvec::SmallVec;
 
 /// Reads JSON text that consists of one object and white space. `None` if the text is invalid, or
 /// if the message must be read into a JSON tree instead.
-pub(crate) fn read_text<'a>(fill: &mut SlotFiller<'a>, text: &'a [u8]) -> Option<()> {
+pub(crate) fn read_text<'a>(filler: &mut SlotFiller<'a>, text: &'a [u8]) -> Option<()> {
     if text.len() > MAX_BYTES || may_hold_too_many_objects(text) {
         return None;
     }
     let text = simdutf8::basic::from_utf8(text).ok()?;
-    let mut reader = JsonReader { cursor: JsonCursor::new(text), fill };
+    let mut reader = JsonReader { cursor: JsonCursor::new(text), filler };
     if reader.cursor.peek_token()? != b'{' {
         return None;
     }
-    if reader.fill.plan.reads_kind(ROOT_PATH, Kind::Dict) {
-        let paths = reader.fill.plan.decimal_paths(ROOT_PATH);
+    if reader.filler.plan.reads_kind(ROOT_PATH, Kind::Dict) {
+        let paths = reader.filler.plan.decimal_paths(ROOT_PATH);
         let message = reader.build_value(0, paths)?;
-        reader.fill.put_built(ROOT_PATH, message);
+        reader.filler.put_built(ROOT_PATH, message);
     } else {
         reader.read_object(ROOT_PATH, 0)?;
     }
@@ -39,7 +39,7 @@ impl<'a> SlotFiller<'a> {
         if text.len() > MAX_BYTES || may_hold_too_many_objects(text.as_bytes()) {
             return None;
         }
-        let mut reader = JsonReader { cursor: JsonCursor::new(text), fill: self };
+        let mut reader = JsonReader { cursor: JsonCursor::new(text), filler: self };
         let required = reader.read_value(node, 1)?;
         reader.cursor.peek_token().is_none().then_some(required)
     }
@@ -47,7 +47,7 @@ impl<'a> SlotFiller<'a> {
 
 struct JsonReader<'f, 'a> {
     cursor: JsonCursor<'a>,
-    fill: &'f mut SlotFiller<'a>,
+    filler: &'f mut SlotFiller<'a>,
 }
 
 impl<'a> JsonReader<'_, 'a> {
@@ -59,8 +59,8 @@ impl<'a> JsonReader<'_, 'a> {
         match self.cursor.peek_token()? {
             b'"' if node == NO_PATH => self.cursor.skip_string().map(|()| 0),
             b'"' => {
-                let text = self.cursor.read_string(self.fill.bump)?;
-                Some(self.fill.put_value(node, Value::Str(text)))
+                let text = self.cursor.read_string(self.filler.bump)?;
+                Some(self.filler.put_value(node, Value::Str(text)))
             }
             b'{' => self.read_structure(node, Kind::Dict, depth),
             b'[' => self.read_structure(node, Kind::List, depth),
@@ -68,47 +68,48 @@ impl<'a> JsonReader<'_, 'a> {
                 let start = self.cursor.offset;
                 let mut value = self.read_scalar()?;
                 if let Value::Float(float) = value
-                    && let Some(paths) = self.fill.plan.decimal_paths(node)
+                    && let Some(paths) = self.filler.plan.decimal_paths(node)
                 {
                     value = self.cursor.exact_number(start, float, paths);
                 }
-                Some(self.fill.put_value(node, value))
+                Some(self.filler.put_value(node, value))
             }
         }
     }
 
     /// Reads the list or object at the cursor, whose path is `node`. `depth` is the number of lists
     /// and objects around it. If a slot reads the list or object, it is built as one value. Returns
-    /// 1 if the contract requires this field, else 0; `None` if the text is invalid.
+    /// 1 if the contract requires this field, else 0. `None` if the text is invalid, or must be
+    /// read into a JSON tree.
     #[inline(never)]
     fn read_structure(&mut self, node: u32, kind: Kind, depth: usize) -> Option<u32> {
-        if self.fill.plan.reads_kind(node, kind) {
-            let paths = self.fill.plan.decimal_paths(node);
+        if self.filler.plan.reads_kind(node, kind) {
+            let paths = self.filler.plan.decimal_paths(node);
             let value = self.build_value(depth, paths)?;
-            return Some(self.fill.put_built(node, value));
+            return Some(self.filler.put_built(node, value));
         }
         if kind == Kind::Dict {
             self.read_object(node, depth)?;
         } else {
             self.read_elements(depth, |reader| reader.read_value(NO_PATH, depth + 1).map(drop))?;
         }
-        Some(self.fill.put_unread(node, kind))
+        Some(self.filler.put_unread(node, kind))
     }
 
     /// Reads the object at the cursor, whose path is `node`. `depth` is the number of lists and
     /// objects around it. `None` if the text is invalid, or must be read into a JSON tree.
     fn read_object(&mut self, node: u32, depth: usize) -> Option<()> {
         if !self.enter_nonempty(b'}', depth)? {
-            self.fill.end_object(node, 0);
+            self.filler.end_object(node, 0);
             return Some(());
         }
         let (mut keys, mut turn, mut given) =
-            (ObjectKeys::begin_object(self.fill), SlotFiller::first_child_index(node), 0);
+            (ObjectKeys::begin_object(self.filler), SlotFiller::first_child_index(node), 0);
         loop {
-            let child = match self.fill.predict_child(node, turn, self.cursor.remaining_bytes()) {
+            let child = match self.filler.predict_child(node, turn, self.cursor.remaining_bytes()) {
                 Some((child, length)) => {
                     self.cursor.offset += length;
-                    self.fill.mark_seen(child)?;
+                    self.filler.mark_seen(child)?;
                     child
                 }
                 None => self.read_key(node, turn, &mut keys)?,
@@ -122,8 +123,8 @@ impl<'a> JsonReader<'_, 'a> {
             }
             self.cursor.peek_token()?;
         }
-        keys.release_keys(self.fill);
-        self.fill.end_object(node, given);
+        keys.release_keys(self.filler);
+        self.filler.end_object(node, given);
         Some(())
     }
 
@@ -134,10 +135,10 @@ impl<'a> JsonReader<'_, 'a> {
     #[inline(never)]
     fn read_key(&mut self, node: u32, turn: usize, keys: &mut ObjectKeys<'a>) -> Option<u32> {
         let key = self.read_quoted()?;
-        let child = self.fill.plan.child_named(node, key);
-        keys.add_key(self.fill, key, child)?;
+        let child = self.filler.plan.child_named(node, key);
+        keys.add_key(self.filler, key, child)?;
         if child != NO_PATH
-            && let Some(turn) = self.fill.order.get_mut(turn)
+            && let Some(turn) = self.filler.order.get_mut(turn)
         {
             *turn = child;
         }
@@ -149,7 +150,7 @@ impl<'a> JsonReader<'_, 'a> {
         if self.cursor.peek_token()? != b'"' {
             return None;
         }
-        let key = self.cursor.read_string(self.fill.bump)?;
+        let key = self.cursor.read_string(self.filler.bump)?;
         self.cursor.expect_byte(b':')?;
         Some(key)
     }
@@ -171,7 +172,7 @@ impl<'a> JsonReader<'_, 'a> {
     /// invalid. `depth` is the number of lists and objects around the value. Numbers at `paths`,
     /// which are relative to the value, keep all their digits and are not rounded to floats.
     fn build_value(&mut self, depth: usize, paths: Option<&DecimalPaths>) -> Option<Value<'a>> {
-        let bump = self.fill.bump;
+        let bump = self.filler.bump;
         match self.cursor.peek_token()? {
             b'"' => self.cursor.read_string(bump).map(Value::Str),
             b'{' => {
@@ -222,9 +223,9 @@ impl<'a> JsonReader<'_, 'a> {
         Some(())
     }
 
-    /// Enters the list or object at the cursor; `None` if `depth`, the number of lists and objects
-    /// around it, is at the limit. `close` is its closing bracket. Returns false if the list or
-    /// object is empty. The cursor is then after its closing bracket.
+    /// Skips the opening bracket of the list or object at the cursor. Returns false if the list or
+    /// object is empty; its closing bracket, `close`, is then skipped too. `None` if the text ends,
+    /// or if `depth`, the number of lists and objects around it, is at the limit.
     #[inline(always)]
     fn enter_nonempty(&mut self, close: u8, depth: usize) -> Option<bool> {
         if depth >= MAX_DEPTH {

@@ -16,8 +16,8 @@ pub(super) struct LoopHits<'a> {
     /// The first and the last element for which the loop's condition is true; missing if there is
     /// none.
     pub first_and_last: [Value<'a>; 2],
-    /// The sum of the terms for these elements, for a loop that computes a sum. `None` for other
-    /// loops, and if the exact sum is unknown.
+    /// For a loop that computes a sum: the sum of the terms of the elements for which the condition
+    /// is true. `None` for other loops, or if a term could not be added exactly.
     pub total: Option<Value<'static>>,
 }
 
@@ -123,8 +123,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     /// Returns the values by which the current element of a loop is grouped. `Some(None)` if one of
-    /// them is missing, so that the comparison with it is not true. `None` if elements cannot be
-    /// grouped by a value.
+    /// them is missing, so that the comparison with it is not true. `None` if one of them is of a
+    /// kind by which elements cannot be grouped.
     fn group_keys(&mut self, plan: &HistoryLoop) -> Option<Option<GroupKeys>> {
         let mut keys = GroupKeys::new();
         for groups in plan.comparisons() {

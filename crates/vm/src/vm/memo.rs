@@ -18,8 +18,8 @@ const RESULT_MASK: u32 = 3;
 pub struct Memo<'a> {
     /// The memo cells. This field comes first, because compiled code reads it at a fixed offset.
     pub cells: &'a [Cell<u32>],
-    /// The number of the decision, a multiple of four. The two lowest bits of a cell hold the
-    /// memoized result.
+    /// The number of the decision, a multiple of four. A cell that is valid contains this number,
+    /// with the memoized result in the two lowest bits.
     pub epoch: u32,
 }
 

@@ -69,15 +69,16 @@ pub struct JsonMessage<'a> {
     object_stamps: &'a mut [EpochStamp],
     /// The values of the slots (fields that rules read) that were looked up so far.
     values: Vec<Value<'a>>,
-    /// Objects inside the message, each of which contains several slots, as far as they were looked
-    /// up. `None` for an object that the message lacks.
+    /// The objects inside the message that contain several slots and were looked up so far. `None`
+    /// for an object that the message lacks.
     objects: Vec<Option<&'a Json>>,
     /// Whether the values of all slots that the message has are in `values`. If true, any other
     /// slot is missing, and need not be looked up.
     all_slots_read: bool,
-    /// The reused memory from which `values` was taken. The memory returns after the decision.
+    /// Where the memory of `values` is put back after the decision, so that the next one reuses it.
     value_memory: &'a mut Vec<Value<'static>>,
-    /// The reused memory from which `objects` was taken. The memory returns after the decision.
+    /// Where the memory of `objects` is put back after the decision, so that the next one reuses
+    /// it.
     object_memory: &'a mut Vec<Option<&'static Json>>,
 }
 

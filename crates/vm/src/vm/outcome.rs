@@ -72,7 +72,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     /// Adds to `details` the failures and the duration of host function calls, and the exceeded
-    /// limits.
+    /// limits. If `details` is `None` and there is something to add, creates the details.
     #[inline]
     pub fn add_calls(&self, details: &mut Option<Box<Details>>) {
         Details::add_calls(details, &self.hosts, self.arena);

@@ -11,8 +11,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The recorded messages of one key that one decision can read, oldest first. Clones share the
-/// messages.
+/// The recorded messages of one history key, such as one user, that one decision can read, oldest
+/// first. Clones share the messages.
 #[derive(Clone, Debug, Default)]
 pub struct Past {
     pub(super) timeline: Arc<Timeline>,
@@ -60,8 +60,8 @@ impl Past {
         PastView { elements: self.elements(), hash_key: self.timeline.hash_key() }
     }
 
-    /// Returns the number of times that a decision evaluated a remembered condition for a recorded
-    /// message; 0 if the messages come from no store. Not part of the stable API.
+    /// Returns how many times a loop condition was evaluated for a recorded message, because no
+    /// result was remembered. 0 if the messages come from no store. Not part of the stable API.
     #[doc(hidden)]
     pub fn evaluations(&self) -> u64 {
         let Some(memo) = &self.memo else { return 0 };
@@ -69,14 +69,17 @@ impl Past {
         memo.bytecodes.iter().flat_map(|(_, loops)| loops.values()).map(|memo| memo.evaluations).sum()
     }
 
-    /// Creates a view of recorded messages, each with its own time, for example in a Rust test.
+    /// Creates a view of recorded messages, oldest first, for example in a Rust test. Each message
+    /// contains its time. The first message without a valid time, and all messages after it, are
+    /// dropped.
     pub fn from_elements(elements: Vec<Json>) -> Past {
         Past::new(Arc::new(Timeline::from_elements(elements)), 0, None)
     }
 
-    /// Returns the same view of a copy of the messages that the decision can read. A store that
-    /// records a message while another view exists copies all messages of the key, and forgets the
-    /// remembered results of conditions. Not part of the stable API.
+    /// Returns the same view, but of its own copy of the messages that the decision can read. A
+    /// caller that keeps a view for long should keep such a copy. While a view shares the messages
+    /// of a store, recording a message makes the store copy all messages of the key. The store then
+    /// also forgets the remembered results of conditions. Not part of the stable API.
     #[doc(hidden)]
     pub fn to_owned_view(&self) -> Past {
         let timeline =
@@ -112,8 +115,8 @@ impl Past {
     }
 }
 
-/// Remembered results of conditions on the recorded messages of one key. They remain valid for
-/// later decisions.
+/// Remembered results of conditions on the recorded messages of one history key, such as one user.
+/// They remain valid for later decisions.
 #[derive(Debug, Default)]
 pub struct HistoryMemo {
     /// For each bytecode, identified by its number, the results of its loops. The most recently
@@ -136,7 +139,9 @@ impl HistoryMemo {
         loops.for_each(|memo| memo.invalidate_from(position));
     }
 
-    /// Returns the results for the loops of a bytecode. Creates empty results if there are none.
+    /// Returns the remembered results for each loop of the bytecode with the number `code`; adds an
+    /// empty map if there is none. If [`MAX_CODES`] bytecodes are remembered already, forgets the
+    /// one that was not used for the longest time.
     pub(super) fn loops_of(&mut self, code: u64) -> &mut LoopMemos {
         match self.bytecodes.iter().rposition(|(other, _)| *other == code) {
             Some(index) if index + 1 == self.bytecodes.len() => {}
@@ -293,8 +298,8 @@ pub(super) enum GroupKey {
 }
 
 impl GroupKey {
-    /// Returns the key of a value. `None` for a value, such as a time, that can equal a value of
-    /// another type or another text.
+    /// Returns the key of a value. `None` for a value that can equal a value of another type, or a
+    /// different text: a time can be written in several ways, for example.
     pub(super) fn new(value: Value<'_>) -> Option<GroupKey> {
         Some(match value {
             Value::Str(text) => GroupKey::Text(text.into()),

@@ -127,8 +127,7 @@ impl Scratch {
     }
 
     /// Sets the recorded messages that rules read as `history`, until the returned guard is
-    /// dropped. The guard also works after a panic, so that later decisions do not read these
-    /// messages.
+    /// dropped. A panic drops the guard too, so that later decisions do not read these messages.
     pub fn with_history(&mut self, history: Past) -> HistoryGuard<'_> {
         let before = std::mem::replace(&mut self.vm.history, history);
         HistoryGuard { scratch: self, before }

@@ -70,8 +70,9 @@ impl Scratch {
         (memory, BindingSlots::new(slots, message, bindings, buffers, epoch, json))
     }
 
-    /// Returns the slots of a message and of `bindings` bindings. This is for the reference
-    /// evaluator, which needs no other memory of the scratch.
+    /// Returns the slots of a message and of `bindings` bindings (names whose values change during
+    /// a decision). This is for the reference evaluator, which needs no other memory of the
+    /// scratch.
     pub fn bind_slots<'a>(
         &'a mut self,
         slots: &'a [Slot],

@@ -1,5 +1,5 @@
-//! Evaluates predicates: by fast checks where the bytecode has one, otherwise by the functions that
-//! implement the operators.
+//! Evaluates predicates: by a fast check if the bytecode has one, otherwise by the function that
+//! implements the operator.
 
 use super::{Message, Vm, compare_with_float, compare_with_int};
 use crate::bytecode::chunk::{Keywords, Operand, Pred, PredCheck};
@@ -126,8 +126,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         budget::test_predicate(op, left, right, pred.mode, context)
     }
 
-    /// True if the text would be normalized again for each element of a loop. The operator's
-    /// function must then evaluate the predicate, because it checks the limits.
+    /// True if the predicate's text would be normalized again for each element of a loop. The
+    /// operator's function must then evaluate the predicate, because this function checks the
+    /// limits.
     #[inline]
     fn prepares_text_repeatedly(&self, pred: &Pred) -> bool {
         !pred.mode.text.is_plain() && self.arena.is_repeated()
@@ -135,7 +136,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
     /// True if the search in the text `left` stays within the limits, although a loop repeats it
     /// for each element. `id` is the index of the predicate's keywords. If a regular expression
-    /// would exceed a limit, this is not reported here, because the expression may never run.
+    /// would exceed a limit, this is not recorded here, because the expression may never run.
     #[cold]
     fn is_repeated_search_within_limits(&self, pred: &Pred, id: u32, left: Value<'a>) -> bool {
         let context = PredicateContext { arena: self.arena, constant: true };

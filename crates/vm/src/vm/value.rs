@@ -188,7 +188,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     /// Counts the elements for which the condition of the loop with index `each` is true. Missing
-    /// if the operand is no list.
+    /// if the operand is no list, or exceeds a limit.
     fn eval_count(&mut self, each: u32) -> Value<'a> {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
         let list = self.operand_value(each.list);
@@ -203,7 +203,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     /// Adds the values of the block `value` for the elements for which the condition of the loop
-    /// with index `each` is true. Missing if the operand is no list.
+    /// with index `each` is true. Missing if the operand is no list, or exceeds a limit.
     fn eval_sum(&mut self, each: u32, value: BlockId) -> Value<'a> {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
         let list = self.operand_value(each.list);
@@ -215,7 +215,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     /// Returns the first or the last element for which the condition of the loop with index `each`
-    /// is true. Missing if there is none, or if the operand is no list.
+    /// is true. Missing if there is none, or if the operand is no list or exceeds a limit.
     fn find_element(&mut self, each: u32, last: bool) -> Value<'a> {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
         let list = self.operand_value(each.list);
@@ -235,7 +235,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
     /// Evaluates `any` or `all` over a list to a bool; `each` is the index of the loop. A condition
     /// that is not true for an element is false if the block `fails` is true, and otherwise
-    /// unknown. The result is missing if its truth value is unknown, or if the operand is no list.
+    /// unknown. The result is missing if its truth value is unknown, or if the operand is no list
+    /// or exceeds a limit.
     fn eval_quantifier(&mut self, each: u32, fails: BlockId) -> Value<'a> {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
         let list = self.operand_value(each.list);

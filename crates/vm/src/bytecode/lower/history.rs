@@ -1,6 +1,7 @@
 //! Finds the loops over the history (earlier messages) whose results can be cached between
-//! decisions. In such a loop, the condition has the same result for an element, whatever the
-//! current message is. Some comparisons with the current message are allowed.
+//! decisions. The condition of such a loop reads only the element, so its result does not depend on
+//! the current message. It may also compare the element with values of the current message: the
+//! cached results are then grouped by the compared values.
 
 use super::{LowerError, Lowering, checked_index, find_cond};
 use crate::bytecode::chunk::{ElementGroups, HistoryLoop, MAX_COMPARED_BYTES, MAX_GROUPS};
@@ -15,8 +16,8 @@ impl Lowering<'_> {
     /// Returns how the results of a loop can be cached between decisions. `None` in three cases:
     /// - The list `list` is neither the history (recorded messages) nor a window of it.
     /// - The value `summed` is expensive, or reads anything but the loop's element.
-    /// - The condition `body` does so, apart from at most [`MAX_GROUPS`] comparisons with the
-    ///   current message.
+    /// - The condition `body` is expensive, or reads anything but the loop's element. At most
+    ///   [`MAX_GROUPS`] comparisons with the current message are allowed.
     ///
     /// Expensive operators are excluded, because their work limits depend on the number of
     /// elements.
@@ -68,8 +69,9 @@ impl Lowering<'_> {
         Ok(Some(HistoryLoop { body, groups, memo }))
     }
 
-    /// Records a loop over the history whose work grows with the history, unless `is_remembered`
-    /// says that its results are cached between decisions.
+    /// Records the loop `part` if its list is the history, because its work then grows with the
+    /// history. Does nothing if `is_remembered`: the results of the loop are cached between
+    /// decisions.
     pub(super) fn note_growing(&mut self, part: Part, list: ExprId, is_remembered: bool) {
         if !is_remembered && self.is_history(list) {
             self.growing_loops.insert(part);

@@ -69,8 +69,9 @@ impl Lowering<'_> {
         Ok(text)
     }
 
-    /// Selects the fastest check for a predicate. Returns the check and the operand to check, which
-    /// is the operand that is not constant, or the argument of a `len` call.
+    /// Selects the fastest check for a predicate. Returns the check and the operand to check. This
+    /// is the left operand or, if the left operand is a constant number, the right one. For a
+    /// comparison of `len(x)` with a constant, it is `x`.
     fn select_check(&mut self, pred: &rulec_sema::normal::NPred) -> Result<(PredCheck, ExprId), LowerError> {
         let left = pred.left;
         let constant = pred.right.and_then(|right| self.constant_value(right));
@@ -225,7 +226,8 @@ fn work_per_byte(search: Search, word: &str, mode: TextMode) -> u64 {
     }
 }
 
-/// Returns a placeholder for a predicate. It remains in the chunk if no route uses the predicate.
+/// Returns a placeholder for a predicate that is not lowered yet. The placeholder remains in the
+/// chunk if no route uses the predicate.
 fn placeholder_pred(ask: TestKind) -> Pred {
     Pred {
         check: PredCheck::Generic,

@@ -12,8 +12,8 @@ use rulec_sema::hir::{Program, Slot};
 /// of an object begins with the lookup of its parent.
 pub const MAX_SHARED_DEPTH: usize = 32;
 
-/// Counts how many slots (fields that rules read) an object of the message contains, directly or in
-/// nested objects.
+/// The number of slots (fields that rules read) that an object of the message contains, directly or
+/// in nested objects.
 struct ObjectUse {
     /// Number of slots (fields that rules read) in the object.
     users: u32,

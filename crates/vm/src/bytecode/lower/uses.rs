@@ -20,16 +20,16 @@ pub(super) struct UseInfo {
     /// its operands.
     pub cost: Cost,
     /// Enclosing loops whose current elements the condition or value reads in the source as the
-    /// author wrote it. Reads that simplification removed count too, because the limits on the work
+    /// author wrote it. Includes reads that simplification removed, because the limits on the work
     /// of loops refer to the source.
     pub loop_reads: QuantifierLevels,
-    /// Approximate number of instructions of this condition or value. Operands count too, unless
+    /// Approximate number of instructions of this condition or value. Includes its operands, unless
     /// they have a block of their own.
     pub size: u32,
     /// Nesting depth of those operands that are compiled inline, without a code block of their own.
     pub height: u32,
-    /// Whether the value is a condition that is used as a bool value, or has such an operand at any
-    /// depth.
+    /// Whether the value, or an operand of it at any depth, is a condition that is used as a bool
+    /// value.
     pub has_condition_value: bool,
 }
 
@@ -223,8 +223,8 @@ impl UseAnalysis {
     }
 
     /// Gives a condition or value its own block with a cached value if a loop would repeat its
-    /// evaluation (`is_repeated`). Does nothing if it is cheap, or if its value depends on loop
-    /// elements.
+    /// evaluation (`is_repeated`). Does nothing if the condition or value is cheap, or depends on
+    /// loop elements.
     fn make_block_if_invariant(&mut self, normal: &Normal, part: Part, is_repeated: bool) {
         let info = self.use_info(part);
         let is_simple = match part {
@@ -293,7 +293,7 @@ fn is_condition_value(normal: &Normal, part: Part) -> bool {
 }
 
 /// Returns the enclosing loops whose current elements a condition or value itself reads, without
-/// the reads of its operands. Reads that simplification removed count too.
+/// the reads of its operands. Includes reads that simplification removed.
 fn own_loop_reads(normal: &Normal, part: Part) -> QuantifierLevels {
     let reads = match part {
         Part::Expr(id) => match normal.exprs.get(id as usize) {

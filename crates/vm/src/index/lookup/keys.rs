@@ -128,8 +128,8 @@ impl<'a> Lookup<'a> {
     }
 
     /// Calls `search` with the text in each of the normalized `forms`. Leaves out a form that gives
-    /// the same text as the first form. Returns flags for the text's cell: `UNCHANGED_TEXT_FLAG`,
-    /// `SINGLE_FORM_FLAG` or both.
+    /// the same text as the first form. Returns the flags for the text's cell that apply:
+    /// `UNCHANGED_TEXT_FLAG` and `SINGLE_FORM_FLAG`.
     #[inline(never)]
     fn scan_forms<V: RouteVerifier<'a>>(
         &self,
@@ -169,7 +169,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Searches one normalized form of a message text for the literals of the subject (the text).
+    /// Searches `text`, a normalized form of the subject's text, for the literals of the subject.
+    /// Appends the keys that the found literals provide to `hits`.
     #[inline(never)]
     fn search_text(
         &self,
@@ -185,7 +186,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// Searches the folded text in `buffers`, which has `length` bytes, for the literals of the
-    /// subject, which is the text that was folded.
+    /// subject. Appends the keys that the found literals provide to `hits`.
     #[inline(always)]
     fn search_folded(
         &self,

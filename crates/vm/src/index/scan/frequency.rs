@@ -4,8 +4,8 @@
 
 use super::gram::load_eight_bytes;
 
-/// Weight of the frequencies in typical texts, as a number of bytes. Literals with this number of
-/// bytes have the same weight as the typical texts.
+/// Number of bytes of literals that have the same weight in the estimate as the frequencies of
+/// bytes in typical texts.
 const PRIOR_BYTES: f32 = 3000.0;
 /// Number of bytes of literals after which no more literals are counted. The limit bounds the build
 /// time and is not tuned: more bytes would hardly change the estimate.

@@ -14,9 +14,9 @@ pub const THREE_BYTES: GramLevel = GramLevel(0);
 /// Number of the length class whose grams (byte sequences) have 32 bytes. The two classes before it
 /// have 12 and 16 bytes. From this class on, each class doubles the length.
 const FIRST_DOUBLING_LEVEL: u8 = 8;
-/// The last length class, whose grams (byte sequences) have 32 KB. If many literals share a gram,
-/// they get grams of the next class, and hashing these takes time. The limit bounds this build time
-/// and is not tuned.
+/// The last length class, whose grams (byte sequences) are 32 KB long. If many literals share a
+/// gram, they get grams of the next class, and hashing these grams takes time. The limit bounds
+/// this build time and is not tuned.
 const DEEPEST_LEVEL: GramLevel = GramLevel(18);
 
 /// For each base level, the mask that selects the gram's bytes in a word of eight bytes. The table

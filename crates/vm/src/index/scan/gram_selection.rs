@@ -12,9 +12,9 @@ use std::ops::Range;
 /// Number of bytes at the end of a literal from which grams (byte sequences) are chosen. At the
 /// start of the literal, they are chosen from twice this number of bytes.
 const EDGE_BYTES: usize = 32;
-/// Cost of one text position that enters the first stage (the probe table) only because of a new
-/// gram. The unit is the cost of a position in the second stage (the filter). The probe itself is
-/// cheap. But a new table entry slows down the scan of every text, so its cost is set high.
+/// Cost of a text position that passes the first stage (the probe table) only because of a new
+/// gram. The unit is the cost of a position in the second stage (the filter). The cost is high
+/// because a new entry in the probe table slows down the scan of every text.
 const NEW_PROBE_COST: f32 = 30.0;
 /// Number of choices of grams whose cost is estimated in full. A first estimate covers all choices,
 /// but leaves out the cost of sharing grams with other literals. This number of choices, the
@@ -33,8 +33,9 @@ pub struct GramChoice {
 }
 
 /// Returns the best grams (byte sequences) for finding a literal; `None` if the literal is too
-/// short. `step` is the distance between probed positions, and also the number of grams. `probes`,
-/// `frequency` and `table` describe the literals so far, from which the costs are estimated.
+/// short. `step` is the distance between probed positions, and also the number of grams. The costs
+/// are estimated from `frequency`, and from `probes` and `table`, which have the grams of the
+/// literals that were added before.
 pub fn choose_grams(
     literal: &[u8],
     step: usize,

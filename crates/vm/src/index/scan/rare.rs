@@ -45,7 +45,8 @@ struct RareByteGroup {
 
 impl RareByteLiterals {
     /// Removes the literals of three and four bytes from the list, and returns a search for them.
-    /// Returns `None`, and removes nothing, if this search would save no time:
+    /// Returns `None`, and removes nothing, if this search would save no time, in any of these
+    /// cases:
     /// - There are few literals.
     /// - Without the removed literals, the scan could not probe fewer positions of a text.
     /// - The literals have more than `MAX_RARE_BYTES` distinct rare bytes.
