@@ -81,7 +81,8 @@ define_ids! {
 /// A whole checked program, from which decisions are made and artifacts are written.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
-    /// The fields that expressions read: of the message, or of a named value in payload rules.
+    /// The fields that expressions read: fields of the message, and fields of named values in
+    /// payload rules.
     pub slots: Vec<Slot>,
     pub lets: Vec<Let>,
     pub externs: Vec<Extern>,
@@ -121,7 +122,8 @@ pub struct Program {
     pub idle: Vec<UnusedDeclaration>,
     /// The declared intents, entities and lexicons for `request`, the analysis of the message text.
     pub analysis: Analysis,
-    /// The messages that the history keeps; `None` if the rules have no `history` statement.
+    /// Which messages the history keeps, and which of their fields; `None` if the rules have no
+    /// `history` statement.
     pub history: Option<History>,
     /// The limits on the work of every decision, from the settings of the main file.
     pub limits: rulec_lang::limits::Limits,
@@ -131,7 +133,8 @@ pub struct Program {
 
 /// The name of the table that contains the routes outside any `table`.
 pub const ROUTES_TABLE: &str = "routes";
-/// The longest allowed chain of `goto`s: engines recurse, or keep a frame, for each.
+/// The longest allowed chain of `goto`s. It is limited because engines recurse, or store a frame,
+/// for each `goto` of a chain.
 pub const MAX_JUMPS: usize = 64;
 /// The name of the table that contains the patterns of all keyword flows.
 pub const FLOWS_TABLE: &str = "flows";
@@ -151,8 +154,9 @@ pub enum UnusedDeclaration {
     Field(Arc<str>, Span),
     /// The path and the span of an import. No rule uses a definition of the imported files.
     Import(Arc<str>, Span),
-    /// The path and the span of an import, and the name of a route of the imported file. The rules
-    /// use nothing of this file, and routes are not imported.
+    /// An import of a file with routes, of which the rules use nothing. Routes are not imported, so
+    /// the import has no effect. Contains the path and the span of the import, and the name of a
+    /// route of the file.
     RoutesOfImport(Arc<str>, Span, Arc<str>),
 }
 

@@ -90,9 +90,9 @@ fn is_group(group: &text::Group<'_>, wanted: Value<'_>) -> bool {
 }
 
 impl Checker<'_> {
-    /// Checks the regular expression and the group of a call. If `ignore_case` (a setting of the
-    /// file), adds the prefix that makes the expression ignore case, as the operator `matches` does
-    /// in that file.
+    /// Checks the regular expression and the group of a call of `capture`. `ignore_case` is true if
+    /// the settings of the file make `matches` ignore case. The expression then gets a prefix that
+    /// makes it ignore case too.
     pub(super) fn check_capture(&mut self, args: &mut [Expr], ignore_case: bool) -> Checked<()> {
         let [_, pattern, group @ ..] = args else { return Ok(()) };
         let span = pattern.span;

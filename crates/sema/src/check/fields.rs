@@ -33,7 +33,7 @@ pub(super) enum PathError {
 #[derive(Default)]
 pub(super) struct MessageFields {
     pub(super) input: Option<Arc<DeclaredInput>>,
-    /// The names that occur in stored paths; equal names share memory.
+    /// The field names in the paths that this struct stores; equal names share memory.
     names: NameInterner,
     inferred_types: HashMap<OwnedPath, InferredType>,
     done_inferring: bool,
@@ -148,9 +148,9 @@ impl InferredType {
     }
 
     /// Returns the first use that accepts incomparable kinds, such as texts and lists, although the
-    /// field's final type has only comparable ones. Also returns the use in another statement that
-    /// excluded the other kinds; `None` if the existing program excluded them. The rules of that
-    /// program accept `existing_kinds`.
+    /// field's final type has only comparable kinds. Also returns the use in another statement that
+    /// excludes some of these kinds. This second use is `None` if only rules of an existing program
+    /// exclude them; those rules accept `existing_kinds`.
     fn first_narrowed_use(&self, existing_kinds: KindSet) -> Option<(&FieldUseSite, Option<&FieldUseSite>)> {
         if !is_one_family(self.kinds) {
             return None;
@@ -279,8 +279,8 @@ impl MessageFields {
         }
     }
 
-    /// Returns the declared fields, or how the rules use undeclared fields if there is no
-    /// declaration. In the second case, also returns the fields that each route uses.
+    /// Returns the message fields that `input` declares. Without `input`, returns the counted uses
+    /// of undeclared fields, and the fields that each route uses.
     pub(super) fn into_known(self) -> (CountedFields, UsesByRoute) {
         let counted_fields = match self.input {
             Some(input) => CountedFields::Input(input),
@@ -401,9 +401,9 @@ impl MessageFields {
         self.statement += 1;
     }
 
-    /// Returns the id of the slot that reads the field at `path` and converts it to `kinds`. The
-    /// path starts at the message, or at the value of the binding `root`. Adds the slot if it is
-    /// new; `private` says whether a new slot is private.
+    /// Returns the id of the slot that reads the field at `path` and converts its value to `kinds`.
+    /// The path starts at the message, or at the value of the binding `root` (a named value in
+    /// payload rules). Adds the slot if there is none; `private` marks a new slot as private.
     pub(super) fn intern_slot(
         &mut self,
         root: Option<&BindingRoot>,

@@ -1,5 +1,6 @@
 //! Warns about the settings of workflow nodes of the built-in kinds: unknown names, values of the
-//! wrong type, and shares above 1. A program may replace these kinds, so these are only warnings.
+//! wrong type, and shares (numbers from 0 to 1) above 1. The program that runs the workflow may
+//! replace these kinds, so nothing here is an error.
 
 use super::Checker;
 use rulec_base::diag::{Code, Diagnostic, nearest};

@@ -241,9 +241,9 @@ impl<'a> Checker<'a> {
         )));
     }
 
-    /// Compiles the regular expressions of entities, to report those that do not compile. Skips an
-    /// expression if its syntax proves that it compiles. The expressions in conditions are compiled
-    /// with their conditions.
+    /// Compiles the regular expressions of `entity` statements, to report an expression that does
+    /// not compile. Skips an expression if its syntax proves that it compiles. The expressions in
+    /// conditions are compiled with their conditions.
     fn check_entities_compile(&mut self) {
         let mut failed = Vec::new();
         for entity in &self.program.analysis.entities {

@@ -59,7 +59,7 @@ pub(super) struct PayloadState {
     groups: Vec<Arc<str>>,
     /// The schema of the validated object.
     object: hir::Object,
-    /// For each element of an `each`, the path of its list; only for lists of the validated object.
+    /// The path of each list that an `each` traverses in the validated object, by element binding.
     list_paths: HashMap<BindingId, ObjectPath>,
     /// The names of the validated object's fields, including the fields of included groups.
     pub(super) fields: Arc<[Arc<str>]>,

@@ -41,8 +41,8 @@ const NAMED_UNITS: &[(&[&str], Dimension, f64)] = &[
     (&["gib"], Dimension::Size, 1_073_741_824.0),
 ];
 
-/// Durations without a unit are only warned about below this number of seconds. A greater number is
-/// probably meant in seconds.
+/// A duration without a unit gets a warning only if it is below this number of seconds. A greater
+/// number is probably meant in seconds.
 const MIN_SECONDS_WITHOUT_WARNING: u64 = 300;
 
 impl Checker<'_> {
@@ -78,8 +78,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Warns about a number of seconds that is probably meant in milliseconds, as in `created +
-    /// 3_600_000`. `span` is the number.
+    /// Warns about a number that counts as seconds but is probably meant in milliseconds, as in
+    /// `created + 3_600_000`. `span` is the span of the number.
     pub(super) fn warn_milliseconds(&mut self, span: Span) {
         let written = self.loaded.sources.slice(span);
         let Some(number) = product_of_literals(written) else { return };
@@ -166,9 +166,9 @@ fn literals_of(written: &ast::Expr) -> Option<Vec<&ast::Expr>> {
     })
 }
 
-/// Returns the value of a number without a unit, or of a product of such numbers, as in `24 * 60 *
-/// 60 * 1000`. A factor of the product must be thousands: `50 * 3600` is plainly seconds. `None`
-/// for other expressions.
+/// Returns the value of a number without a unit, or of a product of such numbers, as in
+/// `24 * 60 * 60 * 1000`. One factor of the product must be a multiple of 1000: `50 * 3600`, for
+/// example, is plainly meant in seconds. `None` for other expressions.
 fn product_of_literals(written: &str) -> Option<u64> {
     let factors: Option<Vec<u64>> =
         written.split('*').map(|factor| factor.trim().replace('_', "").parse().ok()).collect();

@@ -24,13 +24,13 @@ pub(super) struct PatternMode {
 }
 
 impl PatternMode {
-    /// Returns a pattern, or the text that is searched for it, without the surrounding white space.
-    /// If this mode respects white space, returns the text unchanged.
+    /// Removes the white space around a pattern, or around the text of a message, if this mode
+    /// ignores such white space. Otherwise returns the text unchanged.
     pub fn strip_ignored_space(self, pattern: &str) -> &str {
         if self.trims { pattern.trim() } else { pattern }
     }
 
-    /// Returns the text that this mode compares in place of a text: trimmed, Unicode-normalized and
+    /// Returns a text in the form in which this mode compares it: trimmed, Unicode-normalized and
     /// case-folded, as the mode requires.
     pub fn prepare(self, text: &str) -> String {
         self.text.prepare(self.strip_ignored_space(text)).into_owned()
@@ -54,8 +54,8 @@ pub(super) struct KeywordPattern {
     pub span: Span,
 }
 
-/// Maximum number of regular-expression searches in the check for patterns that match example
-/// messages of intent flows.
+/// Maximum number of searches for regular expressions of keyword patterns in the example messages
+/// of flows that an intent triggers.
 const MAX_REGEX_SEARCHES: usize = 100_000;
 
 /// A matcher for all `exact` and `contains` patterns that prepare texts in the same way, for
