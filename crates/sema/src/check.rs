@@ -167,7 +167,7 @@ fn check_fields(
     (checker.program, checker.diagnostics, checker.fields)
 }
 
-/// A checked definition. The checker finds it by name when an expression uses the name.
+/// A checked definition of a name that expressions can use: a `let`, `def`, `list` or `extern fn`.
 #[derive(Clone)]
 enum CheckedDefinition {
     Let(hir::LetId),
@@ -223,7 +223,7 @@ struct Checker<'a> {
     /// tables, and names that other rules define. Collected when the first unknown name is
     /// reported.
     other_names: OnceCell<HashMap<&'a str, unknown::OtherName<'a>>>,
-    /// All `goto`s, each as the index of its table, the index of its target table, and its span.
+    /// All `goto`s, each as the index of the table with the `goto`, the target's index, and the span.
     jumps: Vec<(usize, usize, Span)>,
     let_measures: Vec<Measure>,
     /// Whether a choice is being checked. There, incomparable operands are only a warning.
@@ -248,7 +248,7 @@ struct Checker<'a> {
     /// For each message path that was read: the id of its slot, the type of the value, and whether
     /// the value is optional. A slot is a field with the kinds to which its value is converted.
     cached_reads: HashMap<path::PathNames<'a>, (hir::SlotId, Ty, bool), foldhash::fast::FixedState>,
-    /// The handler names so far; rules with the same handler share one allocation.
+    /// The handler names so far, so that rules with the same handler share one copy of its name.
     handler_names: HashSet<Arc<str>, foldhash::fast::FixedState>,
     /// The empty metadata that all handler calls without metadata share, to save memory.
     no_metadata: Arc<Map<String, Json>>,
@@ -291,8 +291,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Adds a diagnostic with a help text to the list, and continues; [`Self::fail`] also returns
-    /// an error.
+    /// Adds a diagnostic with a help text. Returns no error, unlike [`Self::fail`], so that the
+    /// caller continues.
     fn emit(&mut self, code: Code, span: Span, message: impl Into<Message>, help: impl Into<Message>) {
         self.diagnostics.push(Diagnostic::new(code, span, message).help(help));
     }

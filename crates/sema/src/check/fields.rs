@@ -78,8 +78,8 @@ pub(super) enum NarrowingReason {
 }
 
 impl NarrowingReason {
-    /// Returns the reason that the rules read the field `name` of a value, so that the value must
-    /// be a record.
+    /// Returns the reason for narrowing a value to a record: the rules read the field `name` of the
+    /// value.
     pub(super) fn for_field(name: &str) -> NarrowingReason {
         NarrowingReason::Field(name.into())
     }
@@ -103,10 +103,10 @@ impl Argument for NarrowingReason {
 /// The inferred type of an undeclared field.
 struct InferredType {
     kinds: KindSet,
-    /// The first few uses, and every use that narrowed the type.
+    /// The first few uses of the field, and every use that narrowed its type.
     uses: Vec<FieldUseSite>,
-    /// The first few uses that accept kinds which are not comparable with each other, such as texts
-    /// and lists. At most one use per statement is stored.
+    /// The first few uses of the field that accept kinds which are not comparable with each other,
+    /// such as texts and lists. At most one use per statement is stored.
     overloaded_uses: Vec<FieldUseSite>,
 }
 
@@ -127,8 +127,8 @@ pub(super) struct NarrowedUse<'f> {
     pub(super) kinds: KindSet,
     /// The use that accepts more kinds of value than the field may finally have.
     pub(super) narrowed_use: &'f FieldUseSite,
-    /// The other statement's use, which narrows the field. `None` if this use belongs to a rule of
-    /// the existing program.
+    /// The use in another statement that narrows the field. `None` if this use belongs to the
+    /// program to which a checked route will be added.
     pub(super) narrowing_use: Option<&'f FieldUseSite>,
 }
 

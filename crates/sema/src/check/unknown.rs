@@ -161,9 +161,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Warns about an undeclared field whose name is almost a name that is declared around this
-    /// place: a field of the payload, a parameter, or the element of a quantifier. Returns whether
-    /// it warns.
+    /// Warns about an undeclared field whose name is spelled almost like a name in scope: a field
+    /// of the payload, a parameter, or the element of a quantifier. Returns true if it warns.
     pub(super) fn warn_near_local(&mut self, name: &str, span: Span) -> bool {
         let is_misspelt = |near: &&str| !is_text_path(&[name]) && is_typing_error(name, near);
         let bindings = self.scope.bindings().iter().map(|binding| &*binding.name);
