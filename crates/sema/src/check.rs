@@ -223,7 +223,7 @@ struct Checker<'a> {
     /// tables, and names that other rules define. Collected when the first unknown name is
     /// reported.
     other_names: OnceCell<HashMap<&'a str, unknown::OtherName<'a>>>,
-    /// All `goto`s, each as the index of the table with the `goto`, the target's index, and the span.
+    /// All `goto`s, each as the indexes of its own table and its target table, and its span.
     jumps: Vec<(usize, usize, Span)>,
     let_measures: Vec<Measure>,
     /// Whether a choice is being checked. There, incomparable operands are only a warning.

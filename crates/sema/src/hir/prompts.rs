@@ -66,7 +66,7 @@ prompt_templates! {
 }
 
 impl PromptTemplate {
-    /// Returns the text of this template: the text in `prompts`, or the default if `prompts` has none.
+    /// Returns the text of this template: its text in `prompts`, or the default if there is none.
     pub fn text<'p>(&self, prompts: &'p Prompts) -> &'p str {
         (self.get)(prompts).as_deref().unwrap_or(self.default)
     }
