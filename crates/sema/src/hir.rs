@@ -62,11 +62,12 @@ pub(crate) use define_ids;
 define_ids! {
     /// Index into [`Program::slots`]: a field with the kinds to which its value is converted.
     SlotId;
-    /// Index into [`Program::lets`].
+    /// Index into [`Program::lets`], the `let` statements.
     LetId;
-    /// Index into [`Program::externs`].
+    /// Index into [`Program::externs`], the host functions and the built-in analysis functions in
+    /// use.
     ExternId;
-    /// Index into [`Program::tables`].
+    /// Index into [`Program::tables`], the ordered lists of rules.
     TableId;
     /// Index into [`Program::rules`]: a condition with its outcome, such as a handler call.
     RuleId;
@@ -320,7 +321,8 @@ pub enum Outcome {
         destinations: Vec<Destination>,
         /// The expression that reads the ids of all next nodes from the message.
         next: ValueId,
-        /// Whether the edge to these nodes leads back to an earlier node and so forms a loop.
+        /// Whether the edge to the selected nodes leads back to an earlier node and so forms a
+        /// loop.
         loopback: bool,
     },
 }

@@ -1,5 +1,5 @@
-//! Warns about comparisons that hold for every value, as in `x > 1 or x < 5`. Also warns about
-//! conditions of an `if` chain that an earlier condition of the chain already covers.
+//! Warns about comparisons that hold for every value, as in `x > 1 or x < 5`. Also warns about a
+//! condition of an `if` chain that is true only if an earlier condition of the chain is true.
 
 use super::Checker;
 use crate::hir::{Cond, CondKind, Const, Expr, ExprKind, Fold, Operand, Predicate, Term};

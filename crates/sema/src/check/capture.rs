@@ -72,7 +72,8 @@ fn may_capture(pattern: &str, group: Option<Value<'_>>, text: &str, mode: TestMo
     text::compile_regex(&format!("^(?:{part})$"), false).map_or(true, |regex| regex.is_match(text))
 }
 
-/// Returns the part of a regular expression that a group contains. The group 0 is the whole.
+/// Returns the part of a regular expression that is inside the group with the number `wanted`.
+/// Group 0 is the whole expression. `None` if there is no such group.
 fn part_of_group(hir: &Hir, wanted: u32) -> Option<&Hir> {
     match hir.kind() {
         _ if wanted == 0 => Some(hir),

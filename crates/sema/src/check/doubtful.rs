@@ -68,7 +68,8 @@ impl<'a> Checker<'a> {
         self.diagnostics.push(diagnostic.help(help).likely_fix(left.span.to(right.span), written));
     }
 
-    /// Warns about `"@example.com" ends_with user.email`, whose two sides are exchanged.
+    /// Warns about `"@example.com" ends_with user.email`, whose two sides the author probably
+    /// exchanged.
     fn warn_searched_constant(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
         let constant = left.as_const().and_then(|constant| constant.value().as_str());
         let ExprKind::Slot(id) = &right.kind else { return };

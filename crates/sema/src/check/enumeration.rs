@@ -177,8 +177,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns the value of an enumeration that differs from a text only in case or in the space around
-/// it.
+/// Returns the value of an enumeration that differs from a text only in case or in the white space
+/// around it. `None` if there is none.
 pub(super) fn same_but_case<'v>(values: &'v Enumeration, text: &str) -> Option<&'v str> {
     let lower = text.trim().to_lowercase();
     values.values().iter().map(|value| &**value).find(|value| value.to_lowercase() == lower && *value != text)

@@ -80,8 +80,8 @@ pub(super) struct SettingUses<'a> {
     by_definition: HashMap<&'a str, SettingSet>,
     /// The settings that the statements of each table depend on.
     by_table: HashMap<TableId, SettingSet>,
-    /// The differences of settings that were already reported, each only once: the file that uses a
-    /// definition or table, and the span of the name in its declaration.
+    /// Identifies the warnings about different settings that were already reported: the file that
+    /// uses a definition or table, and the span of the name in its declaration.
     reported: HashSet<(FileId, Span)>,
     /// The files that already got the warning about a clock function without a time zone.
     pub files_without_zone: HashSet<FileId>,

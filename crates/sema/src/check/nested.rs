@@ -36,8 +36,8 @@ pub(super) fn meant_field(record: &RecordType, names: &[&str]) -> Option<(Messag
 }
 
 /// Returns the path to the only field of this name inside the records of the message, such as
-/// `ctx.source_ip` for `source_ip`. `None` if `names` has several names, or unless exactly one
-/// record has the field.
+/// `ctx.source_ip` for `source_ip`. `None` if `names` has several names, if no record has the
+/// field, or if several have it.
 pub(super) fn path_to_field(record: &RecordType, names: &[&str]) -> Option<String> {
     let [name] = names else { return None };
     let mut paths = Vec::new();
@@ -89,8 +89,8 @@ fn collect_matches<'c>(condition: &'c Cond, matches: &mut Vec<(&'c Expr, &'c Exp
 }
 
 impl Checker<'_> {
-    /// Warns about a text such as `"$1"` as an argument of a handler, if `condition` has a match.
-    /// Other languages replace the text by a group of the match.
+    /// Warns about a text such as `"$1"` as an argument of a handler if `condition` contains a
+    /// `matches`. Other languages replace the text by a group of the match.
     pub(super) fn warn_group_reference(&mut self, text: &str, span: Span, condition: &Cond) {
         let digits = text.strip_prefix(['$', '\\']).filter(|digits| digits.len() == 1);
         let group = digits.and_then(|digits| digits.parse::<u32>().ok()).filter(|group| *group > 0);

@@ -114,7 +114,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Warns if a list of names is empty or contains a name twice. Such a list makes a run fail.
+    /// Warns if a list of names is empty or contains a name twice. With such a list, the workflow
+    /// fails when it runs.
     fn warn_refused_voters(&mut self, wanted: ValueType, span: Span, value: &Json) {
         let Some(names) = value.as_array().filter(|_| wanted == ValueType::Names) else { return };
         let twice = names.iter().enumerate().find(|(position, name)| names[..*position].contains(name));

@@ -333,7 +333,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// True if two groups of the expression have the same name.
+/// True if the error is that two groups of the expression have the same name.
 fn is_doubled_group(error: &regex_syntax::Error) -> bool {
     use regex_syntax::ast::ErrorKind;
     matches!(error, regex_syntax::Error::Parse(error) if matches!(error.kind(), ErrorKind::GroupNameDuplicate { .. }))

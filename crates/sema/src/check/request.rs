@@ -1,7 +1,7 @@
 //! Request analysis: the declarations `intent`, `entity` and `lexicon`, and the values of
-//! `request.…`. Each use becomes a call of a built-in function with the message text as its
-//! argument. The engines then treat it like a call of a function of the embedding program, with the
-//! same rules for cost, caching and explanation.
+//! `request.…`. Each use of such a value becomes a call of a built-in function with the message
+//! text as its argument. The engines then treat it like a call of a function of the embedding
+//! program, with the same rules for cost, caching and explanation.
 
 mod fields;
 

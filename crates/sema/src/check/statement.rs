@@ -180,8 +180,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Reports arguments of a handler in braces, as in `h{kind: "list"}`: the program reads them as
-    /// metadata, so that a required argument is missing. Returns `None` without this mistake.
+    /// Reports arguments of a handler in braces, as in `h{kind: "list"}`. Braces contain metadata,
+    /// so a required argument is missing. Returns `None` if this is not the mistake.
     fn report_braces_for_arguments<T>(
         &mut self,
         handler: &Ident,

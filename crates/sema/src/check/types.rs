@@ -166,7 +166,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Returns the name of a field that is written after its type, as in `string: title`. `None` if
-    /// the type may be meant as a type.
+    /// the field is probably written in the right order.
     fn exchanged_name<'f>(&self, field: &'f ast::Field) -> Option<&'f str> {
         let TypeKind::Name(name) = &field.ty.kind else { return None };
         let first = field.name.node.as_str();

@@ -1,7 +1,7 @@
-//! Warns about a duration or a size that is compared with a value whose name says another unit, as
-//! in `wait_ms > 30s`. A duration is a number of seconds, and a size a number of bytes. Also warns
-//! about a duration without a unit, such as `history within 10`, or with the number of
-//! milliseconds.
+//! Warns about a duration or a size that is compared with a value whose name implies another unit,
+//! as in `wait_ms > 30s`. A duration is a number of seconds, and a size a number of bytes. Also
+//! warns about a duration without a unit, such as `history within 10`, or one that is probably a
+//! number of milliseconds.
 
 use super::Checker;
 use crate::hir::{Expr, ExprKind, Term};
@@ -46,7 +46,8 @@ const NAMED_UNITS: &[(&[&str], Dimension, f64)] = &[
 const MIN_SECONDS_WITHOUT_WARNING: u64 = 300;
 
 impl Checker<'_> {
-    /// Warns about a number with a unit that is compared with a value whose name says another unit.
+    /// Warns about a number with a unit that is compared with a value whose name implies another
+    /// unit.
     pub(super) fn warn_other_unit(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
         self.warn_unit_unlike_name(left, &binary.right);
         self.warn_unit_unlike_name(right, &binary.left);
@@ -191,8 +192,8 @@ fn usual_duration_in_milliseconds(number: u64) -> Option<String> {
     })
 }
 
-/// Returns the unit that the last word of a name says: the word, whether the unit measures time or
-/// size, and the length of one unit in seconds or bytes.
+/// Returns the unit that the last word of a name implies: the word, whether the unit measures time
+/// or size, and the length of one unit in seconds or bytes. `None` if the word is not a unit.
 fn named_unit(name: &str) -> Option<(String, Dimension, f64)> {
     let word = last_word(name);
     // A name that is only an abbreviation may mean something else.

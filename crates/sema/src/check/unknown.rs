@@ -1,5 +1,6 @@
 //! Reports a name that has no value, and warns about a field that is spelled almost like a name
-//! with a value. Finds what the author meant: another spelling, a name of another rule, or a table.
+//! with a value. Finds what the author meant: another spelling, a name that another rule defines,
+//! or a table.
 
 use super::names::is_text_path;
 use super::{Checked, Checker, join_names, nested};
@@ -103,7 +104,7 @@ impl<'a> Checker<'a> {
 
     /// Warns about an undeclared field that is probably meant as something else: a field of the
     /// payload, or a constant of another language such as `True`. It may also be a name that
-    /// another rule defines, or a misspelt word of the language or definition.
+    /// another rule defines, or a misspelt keyword or definition.
     pub(super) fn warn_near_name(&mut self, name: &str, span: Span) {
         // Each name is checked only once. A search through all definitions at every use would be
         // quadratic.
@@ -328,7 +329,7 @@ fn explain_statement(keyword: &str, name: &str) -> Option<(Message, Message)> {
 }
 
 /// For a path whose root is unknown, returns the only declared field that contains a field with the
-/// second name of the path. `None` if several fields do.
+/// second name of the path. `None` if no field or several fields do.
 fn root_with_field<'r>(record: &'r RecordType, names: &[&str]) -> Option<&'r str> {
     let second = names.get(1)?;
     let has_field =

@@ -38,8 +38,8 @@ impl History {
 }
 
 impl BindingId {
-    /// The binding of the list of recorded messages, oldest first. Its number is the same in every
-    /// table and payload kind.
+    /// The binding (named value) of the list of recorded messages, oldest first. Its id is the same
+    /// in every table and payload kind.
     pub const HISTORY: BindingId = BindingId(u32::MAX);
 }
 

@@ -81,7 +81,7 @@ impl<'p> PrivateReads<'p> {
     }
 
     /// True if the expression reads a private value, or a value that contains one. Its value must
-    /// then be masked in texts for people.
+    /// then be masked in texts that people read.
     pub fn reads_private(&mut self, expr: &Expr) -> bool {
         self.part_reads_private(Part::Expr(expr))
     }

@@ -115,8 +115,8 @@ impl LiteralMatcher {
     }
 }
 
-/// Finds the first keyword pattern that matches an example message of an intent flow. Patterns are
-/// tried before intents, so such a message selects the flow of the pattern.
+/// Finds the first keyword pattern that matches an example message of a flow which an intent
+/// triggers. Patterns are tried before intents, so such a message selects the flow of the pattern.
 struct PatternMatcher<'m> {
     literals: &'m [LiteralMatcher],
     regexes: Vec<(usize, LazyRegex)>,
@@ -148,7 +148,7 @@ impl<'m> PatternMatcher<'m> {
 
 impl Checker<'_> {
     /// Warns about patterns that are never reached. Also warns about patterns that match an example
-    /// message of an intent flow: the message then never reaches that flow.
+    /// message of a flow which an intent triggers: the message then never reaches that flow.
     pub(super) fn warn_patterns(&mut self, patterns: &[KeywordPattern]) {
         // One route may be checked alone, and building an automaton would take longer than that
         // check.
@@ -160,7 +160,8 @@ impl Checker<'_> {
         self.warn_caught_examples(patterns, &PatternMatcher::new(patterns, &matchers));
     }
 
-    /// Warns about patterns that are never reached because an earlier pattern always matches.
+    /// Warns about patterns that are never reached because an earlier pattern matches every message
+    /// that they match.
     fn warn_hidden_patterns(&mut self, patterns: &[KeywordPattern], matchers: &[LiteralMatcher]) {
         let mut first_regexes: HashMap<(&str, bool), usize> = HashMap::new();
         for (index, pattern) in patterns.iter().enumerate() {
@@ -194,8 +195,8 @@ impl Checker<'_> {
         );
     }
 
-    /// Warns about keyword patterns that match an example message of an intent flow. Patterns are
-    /// tried first, so the message would select the flow of the pattern.
+    /// Warns about keyword patterns that match an example message of a flow which an intent
+    /// triggers. Patterns are tried first, so the message would select the flow of the pattern.
     fn warn_caught_examples(&mut self, patterns: &[KeywordPattern], matcher: &PatternMatcher<'_>) {
         let flows = self.program.flows.clone();
         let mut remaining_searches = MAX_REGEX_SEARCHES;

@@ -314,7 +314,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks that the default of a field has the field's type. `correction` is what the author
-    /// wrote after the field, if anything. Returns it if it is a default, and otherwise `None`.
+    /// wrote after the field, if anything. Returns `correction` if it is a default, and otherwise
+    /// `None`.
     fn check_default(
         &mut self,
         field: &FieldItem,

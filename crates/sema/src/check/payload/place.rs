@@ -103,8 +103,9 @@ impl<'a> Checker<'a> {
     }
 
     /// Returns the path that is probably meant by a path whose first name is unknown, such as
-    /// `config.max_tokens` for `max_tokens`. A field of the innermost value in scope is preferred.
-    /// Otherwise, returns `None` unless exactly one record in scope has such a field.
+    /// `config.max_tokens` for `max_tokens`. A field of the innermost value in scope is preferred
+    /// to other fields of this name. `None` if there is no such field, or if several others have
+    /// the name.
     fn path_below_field(&self, path: &ast::Expr) -> Option<String> {
         let (root, _) = root_text(path)?;
         let text = match &path.kind {
