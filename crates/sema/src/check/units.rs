@@ -193,7 +193,8 @@ fn usual_duration_in_milliseconds(number: u64) -> Option<String> {
 }
 
 /// Returns the unit that the last word of a name implies: the word, whether the unit measures time
-/// or size, and the length of one unit in seconds or bytes. `None` if the word is not a unit.
+/// or size, and the length of one unit in seconds or bytes. `None` if the word is no unit, or if a
+/// short name such as `min` consists only of this word.
 fn named_unit(name: &str) -> Option<(String, Dimension, f64)> {
     let word = last_word(name);
     // A name that is only an abbreviation may mean something else.
