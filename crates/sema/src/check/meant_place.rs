@@ -25,7 +25,7 @@ type Remedy = (Message, Option<(Span, String)>);
 impl Checker<'_> {
     /// Adds a help text to a diagnostic about an unknown name if the source text around the name
     /// shows what its author meant. Otherwise returns `Err` with the unchanged diagnostic.
-    pub(super) fn help_of_place(
+    pub(super) fn help_from_source(
         &self,
         diagnostic: Diagnostic,
         name: &str,

@@ -40,7 +40,7 @@ impl<'a> Checker<'a> {
     ) -> Checked<T> {
         let (name, names_of_path) = (names[0], names.len());
         let diagnostic = Diagnostic::new(Code::UnknownName, name_span, message!("`{name}` is not declared"));
-        let diagnostic = match self.help_of_place(diagnostic, name, name_span) {
+        let diagnostic = match self.help_from_source(diagnostic, name, name_span) {
             Ok(helped) => return self.report(helped),
             Err(diagnostic) => diagnostic,
         };
