@@ -95,7 +95,7 @@ pub struct Program {
     pub rules: Vec<Rule>,
     /// Values computed outside conditions, such as handler arguments and payload corrections.
     pub values: Vec<Expr>,
-    /// The flows, in source order.
+    /// The flows (tasks that an assistant can do), in source order.
     pub flows: Vec<Flow>,
     /// The tool by which a language model starts flows; `None` if the rules declare none.
     pub flow_tool: Option<FlowTool>,

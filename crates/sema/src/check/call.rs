@@ -367,8 +367,8 @@ impl<'a> Checker<'a> {
         Ok(args)
     }
 
-    /// Checks that `arg` has the type of the parameter `param`. The name `function` is for
-    /// messages. If the value may also be of another kind, wraps it in a typed read, so that a
+    /// Checks that `arg` has the type of the parameter `param`. Messages show the names `function`
+    /// and `param`. If the value may also be of another kind, wraps it in a typed read, so that a
     /// value of another kind counts as missing.
     pub(super) fn check_argument(
         &mut self,

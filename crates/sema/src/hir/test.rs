@@ -1,4 +1,4 @@
-//! Checked `test` blocks: a message and the decision that its author expects. The test runner
+//! Checked `test` blocks: a message and the decision that the test expects. The test runner
 //! compares the actual decision with the expected one.
 
 use super::{FlowId, RuleId, TableId};
