@@ -117,8 +117,8 @@ pub fn check_route(loaded: &Loaded, known: KnownFields) -> (Program, Vec<Diagnos
     (program, diagnostics, fields.last_route_uses)
 }
 
-/// Checks a whole program or one new route. `prepare_fields` first sets the message fields that are
-/// already known.
+/// Checks a whole program or one new route. `prepare_fields` sets up the message fields before the
+/// check, for example with the fields of the program to which the route will be added.
 fn check_fields(
     loaded: &Loaded,
     is_whole_program: bool,
@@ -167,7 +167,7 @@ fn check_fields(
     (checker.program, checker.diagnostics, checker.fields)
 }
 
-/// A checked definition. The checker finds it by name when an expression uses the name.
+/// A checked definition of a name that expressions can use: a `let`, `def`, `list` or `extern fn`.
 #[derive(Clone)]
 enum CheckedDefinition {
     Let(hir::LetId),
@@ -213,41 +213,42 @@ struct Checker<'a> {
     /// The local names in scope, such as quantifier variables; the innermost name is last.
     scope: Scope,
     var_count: u32,
-    /// Names of routes with errors. A test that expects such a route is not reported as wrong too.
+    /// Names of routes with errors. A test that expects such a route gets no second error.
     failed_routes: HashSet<&'a str>,
     /// The entry points by name: the tables with which a decision can start, such as choices.
     entries: HashMap<Arc<str>, hir::TableId>,
     /// The number of name comparisons that are left in this pass for suggesting similar names.
     remaining_comparisons: Cell<usize>,
-    /// The names of declarations that are no values, such as tables. Collected when the first
-    /// unknown name is reported.
+    /// The declared names that are no values in the checked expression: names of statements such as
+    /// tables, and names that other rules define. Collected when the first unknown name is
+    /// reported.
     other_names: OnceCell<HashMap<&'a str, unknown::OtherName<'a>>>,
-    /// All `goto`s, each as the index of its table, the index of its target table, and its span.
+    /// All `goto`s, each as the indexes of its own table and its target table, and its span.
     jumps: Vec<(usize, usize, Span)>,
     let_measures: Vec<Measure>,
     /// Whether a choice is being checked. There, incomparable operands are only a warning.
     is_in_choice: bool,
     /// True in the condition of a `forbid` rule, which searches for what must not occur.
     is_in_forbid: bool,
-    /// For a router: the name that its author gave to the node's output, and the message field that
-    /// holds the output. `None` elsewhere.
+    /// Set while a router is checked: the name of its parameter, which is the output of a workflow
+    /// node, and the message field that contains this output. `None` elsewhere.
     output_alias: Option<(&'a str, &'static str)>,
     /// Whether the router being checked reads its parameter, the output of a node.
     reads_output: bool,
-    /// Warnings that a router reads the node's output by another name than its parameter. They are
-    /// dropped if the router reads its parameter too.
+    /// Warnings about names such as `result` in a router, which probably mean the router's
+    /// parameter. They are dropped if the router reads its parameter too.
     other_output_warnings: Vec<Diagnostic>,
     analysis_state: request::AnalysisState<'a>,
     /// The type of a recorded message; `None` if the rules have no `history` statement.
     history_element: Option<Ty>,
-    /// Conditions that the named values which the current payload rule reads have their declared
-    /// types. They become part of the rule's condition.
+    /// Conditions on the named values that the current payload rule reads: each is true if the
+    /// value has its declared type. They become part of the rule's condition.
     pending_type_tests: Vec<hir::Cond>,
     payload: payload::PayloadState,
-    /// For each message path that was read: the id of its slot (a field with the kinds to which it
-    /// is converted), its type, and whether it is optional.
+    /// For each message path that was read: the id of its slot, the type of the value, and whether
+    /// the value is optional. A slot is a field with the kinds to which its value is converted.
     cached_reads: HashMap<path::PathNames<'a>, (hir::SlotId, Ty, bool), foldhash::fast::FixedState>,
-    /// The handler names so far; rules with the same handler share one allocation.
+    /// The handler names so far, so that rules with the same handler share one copy of its name.
     handler_names: HashSet<Arc<str>, foldhash::fast::FixedState>,
     /// The empty metadata that all handler calls without metadata share, to save memory.
     no_metadata: Arc<Map<String, Json>>,
@@ -290,8 +291,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Adds a diagnostic with a help text to the list, and continues; [`Self::fail`] also returns
-    /// an error.
+    /// Adds a diagnostic with a help text. Returns no error, unlike [`Self::fail`], so that the
+    /// caller continues.
     fn emit(&mut self, code: Code, span: Span, message: impl Into<Message>, help: impl Into<Message>) {
         self.diagnostics.push(Diagnostic::new(code, span, message).help(help));
     }
@@ -439,8 +440,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Warns about unused definitions of the main file. If `is_whole_program`, also warns about
-    /// settings without effect. Reports nothing after an error. If the main file makes no
-    /// decisions, because other files import it, reports only file settings without effect.
+    /// settings without effect. Reports nothing after an error. A main file that makes no decisions
+    /// is meant to be imported: then it warns only about settings that apply to a single file.
     fn warn_unused_definitions(&mut self, is_whole_program: bool) {
         use StatementKind as Kind;
         let makes_decisions = |statement: &Statement| {

@@ -62,11 +62,12 @@ pub(crate) use define_ids;
 define_ids! {
     /// Index into [`Program::slots`]: a field with the kinds to which its value is converted.
     SlotId;
-    /// Index into [`Program::lets`].
+    /// Index into [`Program::lets`], the `let` statements.
     LetId;
-    /// Index into [`Program::externs`].
+    /// Index into [`Program::externs`], the host functions and the built-in analysis functions in
+    /// use.
     ExternId;
-    /// Index into [`Program::tables`].
+    /// Index into [`Program::tables`], the ordered lists of rules.
     TableId;
     /// Index into [`Program::rules`]: a condition with its outcome, such as a handler call.
     RuleId;
@@ -81,7 +82,8 @@ define_ids! {
 /// A whole checked program, from which decisions are made and artifacts are written.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
-    /// The fields that expressions read: of the message, or of a named value in payload rules.
+    /// The fields that expressions read: fields of the message, and fields of named values in
+    /// payload rules.
     pub slots: Vec<Slot>,
     pub lets: Vec<Let>,
     pub externs: Vec<Extern>,
@@ -93,7 +95,7 @@ pub struct Program {
     pub rules: Vec<Rule>,
     /// Values computed outside conditions, such as handler arguments and payload corrections.
     pub values: Vec<Expr>,
-    /// The flows, in source order.
+    /// The flows (tasks that an assistant can do), in source order.
     pub flows: Vec<Flow>,
     /// The tool by which a language model starts flows; `None` if the rules declare none.
     pub flow_tool: Option<FlowTool>,
@@ -121,7 +123,8 @@ pub struct Program {
     pub idle: Vec<UnusedDeclaration>,
     /// The declared intents, entities and lexicons for `request`, the analysis of the message text.
     pub analysis: Analysis,
-    /// The messages that the history keeps; `None` if the rules have no `history` statement.
+    /// Which messages the history keeps, and which of their fields; `None` if the rules have no
+    /// `history` statement.
     pub history: Option<History>,
     /// The limits on the work of every decision, from the settings of the main file.
     pub limits: rulec_lang::limits::Limits,
@@ -131,7 +134,8 @@ pub struct Program {
 
 /// The name of the table that contains the routes outside any `table`.
 pub const ROUTES_TABLE: &str = "routes";
-/// The longest allowed chain of `goto`s: engines recurse, or keep a frame, for each.
+/// The longest allowed chain of `goto`s. It is limited because engines recurse, or store a frame,
+/// for each `goto` of a chain.
 pub const MAX_JUMPS: usize = 64;
 /// The name of the table that contains the patterns of all keyword flows.
 pub const FLOWS_TABLE: &str = "flows";
@@ -151,8 +155,9 @@ pub enum UnusedDeclaration {
     Field(Arc<str>, Span),
     /// The path and the span of an import. No rule uses a definition of the imported files.
     Import(Arc<str>, Span),
-    /// The path and the span of an import, and the name of a route of the imported file. The rules
-    /// use nothing of this file, and routes are not imported.
+    /// An import of a file with routes, of which the rules use nothing. Routes are not imported, so
+    /// the import has no effect. Contains the path and the span of the import, and the name of a
+    /// route of the file.
     RoutesOfImport(Arc<str>, Span, Arc<str>),
 }
 
@@ -316,7 +321,8 @@ pub enum Outcome {
         destinations: Vec<Destination>,
         /// The expression that reads the ids of all next nodes from the message.
         next: ValueId,
-        /// Whether the edge to these nodes leads back to an earlier node and so forms a loop.
+        /// Whether the edge to the selected nodes leads back to an earlier node and so forms a
+        /// loop.
         loopback: bool,
     },
 }

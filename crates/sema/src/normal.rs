@@ -74,7 +74,7 @@ pub enum NCond {
         all: bool,
         list: ExprId,
         kinds: KindSet,
-        /// The condition on one element, which the condition reads as [`NExpr::Var`] of `level`.
+        /// The condition on one element. It reads the element as [`NExpr::Var`] with this `level`.
         body: CondId,
         level: u32,
         nest: QuantifierNesting,
@@ -85,7 +85,8 @@ pub enum NCond {
 /// cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct QuantifierNesting {
-    /// The length of the longest chain of dependent quantifiers that contains this quantifier.
+    /// The length of the longest chain of nested quantifiers that contains this quantifier. In a
+    /// chain, each quantifier reads the element of a quantifier around it.
     pub depth: u32,
     /// The levels (nesting depths) of the enclosing quantifiers whose elements the source text of
     /// this quantifier mentions. The normal form may no longer read them.

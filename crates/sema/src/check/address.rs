@@ -20,7 +20,7 @@ use rulec_syntax::write::quote_string;
 enum AddressKind {
     Url,
     Host,
-    /// An e-mail address. A field named `email` may also contain a whole message.
+    /// An e-mail address. A field named `email` may also contain a whole e-mail message.
     Email,
     Unknown,
 }
@@ -162,8 +162,8 @@ fn is_scheme(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "+.-".contains(c))
 }
 
-/// True for a host name with a dot, or for the end of one, such as `.example.com`. A text with
-/// capital letters is more likely the name of a person or company.
+/// True for a host name with a dot, or for the end of one, such as `.example.com`. False if the
+/// text has capital letters, because it is then more likely the name of a person or company.
 fn is_host(text: &str) -> bool {
     is_domain(text.strip_prefix('.').unwrap_or(text)) && !text.contains(char::is_uppercase)
 }

@@ -1,5 +1,5 @@
-//! Warns about comparisons that hold for every value, as in `x > 1 or x < 5`. Also warns about
-//! conditions of an `if` chain that an earlier condition of the chain already covers.
+//! Warns about comparisons that hold for every value, as in `x > 1 or x < 5`. Also warns about a
+//! condition of an `if` chain that is true only if an earlier condition of the chain is true.
 
 use super::Checker;
 use crate::hir::{Cond, CondKind, Const, Expr, ExprKind, Fold, Operand, Predicate, Term};
@@ -159,9 +159,10 @@ fn ordered_constant(expr: &Expr) -> Option<Value<'_>> {
     compare(value, value).map(|_| value)
 }
 
-/// Returns the smallest and the greatest result of a function, with a description of the results.
-/// `None` if other results are possible. Also `None` for `bucket`: `bucket(key) < 100` is always
-/// true, but it is a usual way to write a complete roll-out.
+/// Returns the smallest result of a function, the greatest one (`None` if there is none), and a
+/// description of both. Returns `None` for a function whose results have no bounds. Also `None` for
+/// `bucket`: `bucket(key) < 100` is always true, but it is a usual way to write a complete
+/// roll-out.
 fn result_range(function: Function) -> Option<(i64, Option<i64>, Message)> {
     Some(match function {
         Function::Hour => (0, Some(23), message!("`hour` gives 0 to 23")),
@@ -177,7 +178,8 @@ fn result_range(function: Function) -> Option<(i64, Option<i64>, Message)> {
 }
 
 impl Checker<'_> {
-    /// Warns about two alternatives of which one always holds, as in `x > 1 or x < 5`.
+    /// Warns about two operands of `or` of which at least one is true for every value, as in
+    /// `x > 1 or x < 5`.
     pub(super) fn warn_alternatives_of_all(&mut self, parts: &[Cond]) {
         let found: Vec<_> = parts
             .iter()

@@ -76,7 +76,7 @@ fn is_blank(c: char) -> bool {
 }
 
 /// True if a text has white space before a word at its start, or after a word at its end. White
-/// space alone, and white space next to punctuation, are usually meant.
+/// space alone, and white space next to punctuation, are usually intended.
 fn has_blanks_around(text: &str) -> bool {
     let (from_start, to_end) = (text.trim_start_matches(is_blank), text.trim_end_matches(is_blank));
     let begins = text.len() > from_start.len() && from_start.starts_with(char::is_alphanumeric);

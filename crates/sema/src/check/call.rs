@@ -367,9 +367,9 @@ impl<'a> Checker<'a> {
         Ok(args)
     }
 
-    /// Checks that `arg` has the type of the parameter `param`; `function` is named in messages. If
-    /// the value may also be of another kind, wraps it in a typed read, which makes a value of
-    /// another kind missing.
+    /// Checks that `arg` has the type of the parameter `param`. Messages show the names `function`
+    /// and `param`. If the value may also be of another kind, wraps it in a typed read, so that a
+    /// value of another kind counts as missing.
     pub(super) fn check_argument(
         &mut self,
         function: &str,

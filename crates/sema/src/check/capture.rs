@@ -72,7 +72,8 @@ fn may_capture(pattern: &str, group: Option<Value<'_>>, text: &str, mode: TestMo
     text::compile_regex(&format!("^(?:{part})$"), false).map_or(true, |regex| regex.is_match(text))
 }
 
-/// Returns the part of a regular expression that a group contains. The group 0 is the whole.
+/// Returns the part of a regular expression that is inside the group with the number `wanted`.
+/// Group 0 is the whole expression. `None` if there is no such group.
 fn part_of_group(hir: &Hir, wanted: u32) -> Option<&Hir> {
     match hir.kind() {
         _ if wanted == 0 => Some(hir),
@@ -90,9 +91,9 @@ fn is_group(group: &text::Group<'_>, wanted: Value<'_>) -> bool {
 }
 
 impl Checker<'_> {
-    /// Checks the regular expression and the group of a call. If `ignore_case` (a setting of the
-    /// file), adds the prefix that makes the expression ignore case, as the operator `matches` does
-    /// in that file.
+    /// Checks the regular expression and the group of a call of `capture`. `ignore_case` is true if
+    /// the settings of the file make `matches` ignore case. The expression then gets a prefix that
+    /// makes it ignore case too.
     pub(super) fn check_capture(&mut self, args: &mut [Expr], ignore_case: bool) -> Checked<()> {
         let [_, pattern, group @ ..] = args else { return Ok(()) };
         let span = pattern.span;

@@ -1,6 +1,5 @@
 //! Lowers choices and routers to tables of rules. A `choice` selects one of its branches; a
-//! `router` selects the next nodes of a workflow. Flows are lowered with some of the same
-//! functions.
+//! `router` selects the next nodes of a workflow. Some functions here are also used to lower flows.
 
 use super::constant::constant_expr;
 use super::{AlreadyReported, Checked, Checker};

@@ -129,9 +129,10 @@ impl Checker<'_> {
         Some(self.with_type_origin(diagnostic.help(help), float))
     }
 
-    /// Converts arguments of a function on numbers to decimals; an omitted argument is `None`. If
-    /// one argument of `min` or `max` is a decimal, the constants among the others become decimals.
-    /// For `sum`, the list's elements become decimals if the list may contain decimals.
+    /// Converts arguments of a numeric function to decimals where the function needs them; an
+    /// omitted argument is `None`. `decimal`, and `round` with a number of places, convert a
+    /// constant. `min` and `max` convert constants if another argument is a decimal. `sum` converts
+    /// the elements of a list that may contain decimals.
     pub(super) fn convert_to_decimals(
         &mut self,
         function: Function,
@@ -246,9 +247,9 @@ pub(super) fn number_kinds(ty: &Ty) -> KindSet {
     if ty.kinds == KindSet::LIST { element_kinds(ty) } else { ty.kinds }
 }
 
-/// Wraps a list of decimals so that its elements are read as decimals before they are compared. In
-/// a message, they are written as numbers or texts, and a number never equals a text. A constant,
-/// or a value that is no list of decimals, is returned unchanged.
+/// Wraps a list of decimals in a call that reads its elements as decimals before they are compared.
+/// In a message, decimals are written as numbers or texts, and a number never equals a text.
+/// Returns a constant, or a value that is no list of decimals, unchanged.
 pub(super) fn elements_as_decimals(list: Expr) -> Expr {
     let is_decimals = list.ty.kinds == KindSet::LIST && element_kinds(&list.ty).overlaps(KindSet::DECIMAL);
     if !is_decimals || list.as_const().is_some() {

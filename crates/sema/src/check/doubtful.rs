@@ -1,5 +1,6 @@
-//! Warns about comparisons that are valid but probably not intended. Examples: searching a text in
-//! a list of words or in a constant, a domain without a dot, and `<` between enumeration values.
+//! Warns about comparisons that are valid but probably not intended. Examples: looking up a whole
+//! message in a list of words, or searching a constant for a field. Others are a domain without a
+//! dot, and `<` between enumeration values.
 
 use super::names::is_text_path;
 use super::regex_help::without_slashes;
@@ -19,11 +20,14 @@ use rulec_lang::value::Value;
 use rulec_syntax::ast::{self, StatementKind};
 use rulec_syntax::write::{quote_raw_string, quote_string};
 
-/// Last words of the names of fields whose value is a short text, which a constant may contain.
+/// If the name of a field ends with one of these words, as in `file_ext`, its value is a short
+/// text. The author probably wants to search a constant for this value, so there is no warning.
 const SHORT_TEXT_WORDS: &[&str] =
     &["ext", "lang", "locale", "language", "mime", "code", "command", "topic", "abbr", "letter"];
 
-/// Words in the names of fields whose value is a part of another text.
+/// If the name of a field contains one of these words, as in `allowed_prefix`, its value is a part
+/// of other texts. The author probably wants to search a constant for this value, so there is no
+/// warning.
 const TEXT_PART_WORDS: &[&str] =
     &["prefix", "suffix", "domain", "part", "word", "query", "search", "needle", "pattern", "filter", "term"];
 
@@ -64,7 +68,8 @@ impl<'a> Checker<'a> {
         self.diagnostics.push(diagnostic.help(help).likely_fix(left.span.to(right.span), written));
     }
 
-    /// Warns about `"@example.com" ends_with user.email`, whose two sides are exchanged.
+    /// Warns about `"@example.com" ends_with user.email`, whose two sides the author probably
+    /// exchanged.
     fn warn_searched_constant(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
         let constant = left.as_const().and_then(|constant| constant.value().as_str());
         let ExprKind::Slot(id) = &right.kind else { return };

@@ -14,8 +14,8 @@ use rulec_lang::value::{Tri, Value};
 use rulec_syntax::ast;
 use std::sync::Arc;
 
-/// Maximum number of values of an enumeration. Each message and each constant that is compared with
-/// the field is compared with all values.
+/// Maximum number of values of an enumeration. It limits time, because each text of such a field,
+/// in a message or in the rules, is compared with all values.
 const MAX_VALUES: usize = 1000;
 
 impl<'a> Checker<'a> {
@@ -177,8 +177,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns the value of an enumeration that differs from a text only in case or in the space around
-/// it.
+/// Returns the value of an enumeration that differs from a text only in case or in the white space
+/// around it. `None` if there is none.
 pub(super) fn same_but_case<'v>(values: &'v Enumeration, text: &str) -> Option<&'v str> {
     let lower = text.trim().to_lowercase();
     values.values().iter().map(|value| &**value).find(|value| value.to_lowercase() == lower && *value != text)

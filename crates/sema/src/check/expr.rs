@@ -375,8 +375,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Changes the condition after `unless` in place to its complement, which is true if the condition
-/// is false or unknown.
+/// Replaces `cond`, the condition after `unless`, by its complement: a condition that is true if
+/// `cond` is false or unknown.
 fn into_exception(cond: &mut Cond) {
     let placeholder = Cond { kind: CondKind::Const(false), span: cond.span };
     let inner = Box::new(std::mem::replace(cond, placeholder));

@@ -33,7 +33,7 @@ pub(super) enum PathError {
 #[derive(Default)]
 pub(super) struct MessageFields {
     pub(super) input: Option<Arc<DeclaredInput>>,
-    /// The names that occur in stored paths; equal names share memory.
+    /// The field names in the paths that this struct stores; equal names share memory.
     names: NameInterner,
     inferred_types: HashMap<OwnedPath, InferredType>,
     done_inferring: bool,
@@ -78,8 +78,8 @@ pub(super) enum NarrowingReason {
 }
 
 impl NarrowingReason {
-    /// Returns the reason that the rules read the field `name` of a value, so that the value must
-    /// be a record.
+    /// Returns the reason for narrowing a value to a record: the rules read the field `name` of the
+    /// value.
     pub(super) fn for_field(name: &str) -> NarrowingReason {
         NarrowingReason::Field(name.into())
     }
@@ -103,10 +103,10 @@ impl Argument for NarrowingReason {
 /// The inferred type of an undeclared field.
 struct InferredType {
     kinds: KindSet,
-    /// The first few uses, and every use that narrowed the type.
+    /// The first few uses of the field, and every use that narrowed its type.
     uses: Vec<FieldUseSite>,
-    /// The first few uses that accept kinds which are not comparable with each other, such as texts
-    /// and lists. At most one use per statement is stored.
+    /// The first few uses of the field that accept kinds which are not comparable with each other,
+    /// such as texts and lists. At most one use per statement is stored.
     overloaded_uses: Vec<FieldUseSite>,
 }
 
@@ -127,8 +127,8 @@ pub(super) struct NarrowedUse<'f> {
     pub(super) kinds: KindSet,
     /// The use that accepts more kinds of value than the field may finally have.
     pub(super) narrowed_use: &'f FieldUseSite,
-    /// The other statement's use, which narrows the field. `None` if this use belongs to a rule of
-    /// the existing program.
+    /// The use in another statement that narrows the field. `None` if this use belongs to the
+    /// program to which a checked route will be added.
     pub(super) narrowing_use: Option<&'f FieldUseSite>,
 }
 
@@ -148,9 +148,9 @@ impl InferredType {
     }
 
     /// Returns the first use that accepts incomparable kinds, such as texts and lists, although the
-    /// field's final type has only comparable ones. Also returns the use in another statement that
-    /// excluded the other kinds; `None` if the existing program excluded them. The rules of that
-    /// program accept `existing_kinds`.
+    /// field's final type has only comparable kinds. Also returns the use in another statement that
+    /// excludes some of these kinds. This second use is `None` if only rules of an existing program
+    /// exclude them; those rules accept `existing_kinds`.
     fn first_narrowed_use(&self, existing_kinds: KindSet) -> Option<(&FieldUseSite, Option<&FieldUseSite>)> {
         if !is_one_family(self.kinds) {
             return None;
@@ -279,8 +279,8 @@ impl MessageFields {
         }
     }
 
-    /// Returns the declared fields, or how the rules use undeclared fields if there is no
-    /// declaration. In the second case, also returns the fields that each route uses.
+    /// Returns the message fields that `input` declares. Without `input`, returns the counted uses
+    /// of undeclared fields, and the fields that each route uses.
     pub(super) fn into_known(self) -> (CountedFields, UsesByRoute) {
         let counted_fields = match self.input {
             Some(input) => CountedFields::Input(input),
@@ -401,9 +401,9 @@ impl MessageFields {
         self.statement += 1;
     }
 
-    /// Returns the id of the slot that reads the field at `path` and converts it to `kinds`. The
-    /// path starts at the message, or at the value of the binding `root`. Adds the slot if it is
-    /// new; `private` says whether a new slot is private.
+    /// Returns the id of the slot that reads the field at `path` and converts its value to `kinds`.
+    /// The path starts at the message, or at the value of the binding `root` (a named value in
+    /// payload rules). Adds the slot if there is none; `private` marks a new slot as private.
     pub(super) fn intern_slot(
         &mut self,
         root: Option<&BindingRoot>,

@@ -18,8 +18,8 @@ use std::sync::Arc;
 /// The settings of a file that change how its conditions are evaluated.
 #[derive(Clone, Default)]
 pub(super) struct FileSettings {
-    /// Whether the file ignores case. `None` if it has no such setting: then conditions respect
-    /// case, and flows ignore it.
+    /// Whether conditions and flows of the file ignore case. `None` if the file does not set it:
+    /// then conditions respect case, and flows ignore it.
     pub case: Option<Case>,
     /// Whether full case folding applies where case is ignored (`case: full`).
     pub full_case: bool,
@@ -29,7 +29,8 @@ pub(super) struct FileSettings {
     /// Whether white space around a message and around a flow's pattern is significant
     /// (`white_space: kept`).
     pub keeps_white_space: bool,
-    /// Whether expressions in choices must match from the start of a text (`regex: anchored`).
+    /// Whether regular expressions in choices must match from the start of a text
+    /// (`regex: anchored`).
     pub anchored_regexes: bool,
 }
 
@@ -56,7 +57,7 @@ const SETTING_NAMES: [(SettingSet, &str); 5] = [
     (REGEX, "regex"),
 ];
 
-/// A setting that a file contains.
+/// A setting that a file contains, stored to warn later if the setting has no effect.
 struct WrittenSetting {
     name: &'static str,
     /// Whether the setting affects only the file that contains it.
@@ -79,8 +80,8 @@ pub(super) struct SettingUses<'a> {
     by_definition: HashMap<&'a str, SettingSet>,
     /// The settings that the statements of each table depend on.
     by_table: HashMap<TableId, SettingSet>,
-    /// The definitions and tables for which a warning was already reported. Each is the span of a
-    /// name, with the file that uses the name.
+    /// Identifies the warnings about different settings that were already reported: the file that
+    /// uses a definition or table, and the span of the name in its declaration.
     reported: HashSet<(FileId, Span)>,
     /// The files that already got the warning about a clock function without a time zone.
     pub files_without_zone: HashSet<FileId>,
@@ -145,8 +146,8 @@ impl<'a> Checker<'a> {
         self.warn_differing_settings(name, used, declared, span);
     }
 
-    /// Warns of each jump to a table that depends on settings which differ between the file of the
-    /// table and the file of the jump.
+    /// Warns about each `goto` to a table of another file if the table depends on settings that
+    /// differ between the two files.
     pub(super) fn warn_jumps_to_other_settings(&mut self) {
         for (_, to, span) in self.jumps.clone() {
             let used = self.setting_uses.by_table.get(&TableId(to as u32)).copied().unwrap_or(0);
@@ -186,8 +187,8 @@ impl<'a> Checker<'a> {
         );
     }
 
-    /// Warns about each written setting that no statement of its file depends on. `main_decides` is
-    /// false if the main file makes no decisions. Then settings of the whole program may still
+    /// Warns about each setting that no statement depends on. `main_decides` is false if the main
+    /// file makes no decisions. Then settings of the whole program get no warning, because they may
     /// affect the files that import the main file.
     pub(super) fn warn_settings_without_effect(&mut self, main_decides: bool) {
         for WrittenSetting { name, of_file, applies_to, span } in
@@ -205,7 +206,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// True if a statement depends on a setting that a file contains.
+    /// True if a statement depends on the setting named `setting` of the file `file`.
     fn has_effect(&self, file: FileId, setting: &str) -> bool {
         let program = &self.program;
         if let Some((bit, _)) = SETTING_NAMES.iter().find(|(_, name)| *name == setting) {

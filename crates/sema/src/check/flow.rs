@@ -122,7 +122,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Warns about a placeholder of the endpoint that is almost `{flow_id}`, or that is written as
-    /// in another language. A program may give other arguments, so other names are not reported.
+    /// in another language. Placeholders with other names are not reported, because the embedding
+    /// program may replace them too.
     fn warn_flow_placeholders(&mut self, value: &ast::Expr) {
         match &value.kind {
             ast::ExprKind::Record(entries) => {
@@ -163,8 +164,8 @@ impl<'a> Checker<'a> {
         Json::Null
     }
 
-    /// Reports the keys of `entries` that are not in `known_keys`. `what` describes the record with
-    /// these entries in the message.
+    /// Reports the keys of `entries` that are not in `known_keys`. `what` describes, for the error
+    /// message, the record that contains the entries.
     fn report_unknown_keys(&mut self, what: Message, entries: &[(Ident, ast::Expr)], known_keys: &[&str]) {
         for (key, _) in entries.iter().filter(|(key, _)| !known_keys.contains(&key.node.as_str())) {
             let message = message!("unknown key `{}` in {what}", key.node);
@@ -195,7 +196,7 @@ impl<'a> Checker<'a> {
 
     /// Returns the mode in which a flow compares a message with its patterns. `matching` is the
     /// word for the mode in the source, such as `exact`. `case` says whether the flow ignores case;
-    /// `None` if the author did not write it. The settings of the file then decide.
+    /// if the flow does not say it (`None`), the settings of the file decide.
     fn match_mode(
         &mut self,
         (matching, list): (&Ident, &ast::Expr),

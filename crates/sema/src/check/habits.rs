@@ -175,8 +175,8 @@ impl<'a> Checker<'a> {
         self.report(diagnostic.help(help).likely_fix(span, replacement))
     }
 
-    /// If an operand is a name with hyphens, replaces the help text of a type mismatch by the help
-    /// text for such a name. The separate warning about the name is then superfluous.
+    /// If an operand looks like a name with hyphens, replaces the help text of a type mismatch by
+    /// the help text for such names. Also removes the earlier warning about the name.
     pub(super) fn with_hyphen_help(&mut self, diagnostic: Diagnostic, operands: [&Expr; 2]) -> Diagnostic {
         let is_difference = |operand: &&Expr| matches!(operand.kind, ExprKind::Op(Op::Sub, ..));
         let Some(operand) = operands.into_iter().find(is_difference) else { return diagnostic };

@@ -121,8 +121,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the type of a recorded message: the declared fields of the message, and the fields
-    /// that the history adds.
+    /// Returns the type of a recorded message: the declared fields of the message, its time, and
+    /// the decision about it.
     fn history_element_type(&self) -> Ty {
         let mut record = self.fields.declared_roots().cloned().unwrap_or_default();
         let field =

@@ -13,9 +13,10 @@ use rulec_lang::ty::KindSet;
 use rulec_lang::value::{Value, parse_datetime};
 
 impl Checker<'_> {
-    /// Checks a constant argument that must be a valid time zone, version, name of a hash function,
-    /// date or time of day. Returns true if the argument must be valid but is not constant, because
-    /// it may then be invalid at run time. Returns false for all other arguments.
+    /// Checks an argument that must be a valid time zone, version, name of a hash function, number
+    /// of buckets, date or time of day. An invalid constant is an error. Returns true if such an
+    /// argument is not constant, because it may then be invalid at run time. Returns false for all
+    /// other arguments.
     pub(super) fn check_known_argument(
         &mut self,
         function: Function,
@@ -95,8 +96,8 @@ impl Checker<'_> {
         self.fail(Code::BadNetwork, span, message, help)
     }
 
-    /// Checks a constant number of buckets. Returns true if the number is not constant, because it
-    /// may be invalid at run time.
+    /// Checks the number of buckets in a call of `bucket`; an invalid constant is an error. Returns
+    /// true if the number is not constant, because it may then be invalid at run time.
     fn check_bucket_count(&mut self, count: &Expr) -> Checked<bool> {
         match count.as_const().map(Const::value) {
             None => Ok(true),

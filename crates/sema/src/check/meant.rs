@@ -1,5 +1,5 @@
 //! Guesses what the author of a wrong name, path or value intended. Handles paths of fields, values
-//! of enumerations, nodes counted from the end, and JSON Schema in place of a type.
+//! of enumerations, negative indexes such as `next[-1]`, and JSON Schema in place of a type.
 
 use super::enumeration::same_but_case;
 use super::{Checked, Checker};
@@ -221,9 +221,9 @@ fn normalized_name(name: &str) -> String {
     name.flat_map(char::to_lowercase).collect()
 }
 
-/// Searches for a declared path of several names that together equal `wanted`, a name without
-/// separators from [`normalized_name`]. `path` holds the names of the enclosing records, and `left`
-/// the number of fields that may still be compared.
+/// Searches for a declared path of at least two names that, joined without separators, equal
+/// `wanted` (a name from [`normalized_name`]). `path` contains the names of the enclosing records,
+/// and `left` the number of fields that may still be compared.
 fn find_similar_path<'t>(
     record: &'t RecordType,
     wanted: &str,

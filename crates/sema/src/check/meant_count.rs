@@ -61,8 +61,9 @@ impl Checker<'_> {
         Some(if is_complete { diagnostic.likely_fix(span, written) } else { diagnostic })
     }
 
-    /// Returns the list of records in a path, and the type of its elements: `items` for
-    /// `items.price` and for `items`. `None` for other texts, and for fields that are not declared.
+    /// Returns the part of a path that leads to a list of records, and the type of its elements:
+    /// `items` for `items.price` and for `items`. `None` if the path leads to no such list, or to a
+    /// field that is not declared.
     fn list_of_records<'t>(&self, path: &'t str) -> Option<(&'t str, &RecordType)> {
         let mut record = self.fields.declared_roots()?;
         let mut length = 0;
@@ -82,7 +83,8 @@ impl Checker<'_> {
     }
 }
 
-/// Splits arguments into pairs of a range and its criterion. `None` if there is no pair.
+/// Splits arguments into pairs of a range and its criterion. `None` if the number of arguments is
+/// odd or zero.
 fn pairs<'a>(args: &[&'a str]) -> Option<Vec<(&'a str, &'a str)>> {
     let is_even = args.len().is_multiple_of(2) && !args.is_empty();
     is_even.then(|| args.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect())
@@ -117,7 +119,7 @@ fn is_condition(text: &str) -> bool {
     !text.starts_with('"') && (has_sign || has_word())
 }
 
-/// True for a condition with a sign of spreadsheets: `=` for equality, or `<>`.
+/// True for a condition with an operator of spreadsheets: `=` for equality, or `<>`.
 fn has_foreign_sign(text: &str) -> bool {
     let bytes = text.as_bytes();
     let is_single = |at: usize| {

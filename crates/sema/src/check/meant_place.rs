@@ -1,5 +1,6 @@
-//! Finds what the author of an unknown name meant from the text around it: an index of a list by
-//! which other languages mean all elements, the unit of a rate, or a word for no value.
+//! Finds what the author of an unknown name meant, judging by the source text around the name. Such
+//! a name is an index that other languages use for all elements, the unit of a rate, or a word for
+//! no value.
 
 use super::Checker;
 use rulec_base::diag::{Diagnostic, Message};
@@ -8,7 +9,8 @@ use rulec_base::span::Span;
 use rulec_lang::operators::Op;
 use rulec_syntax::ast::StatementKind;
 
-/// The words after a number by which authors write a rate, each with the length of its window.
+/// The units in which authors write a rate, such as `minute` in `5/minute`. Each row has the words
+/// for a unit, and its length as a duration of the rules.
 const RATE_UNITS: [(&[&str], &str); 5] = [
     (&["s", "sec", "secs", "second", "seconds", "秒"], "1s"),
     (&["m", "min", "mins", "minute", "minutes", "分钟"], "1min"),
@@ -17,13 +19,13 @@ const RATE_UNITS: [(&[&str], &str); 5] = [
     (&["w", "week", "weeks", "周"], "1w"),
 ];
 
-/// A help text for an unknown name, and the span and text of its fix.
+/// A help text for an unknown name; also the span and the text of a likely fix, if there is one.
 type Remedy = (Message, Option<(Span, String)>);
 
 impl Checker<'_> {
-    /// Adds the help for an unknown name that follows from the text around it. Returns `Err` with
-    /// the unchanged diagnostic for other names.
-    pub(super) fn help_of_place(
+    /// Adds a help text to a diagnostic about an unknown name if the source text around the name
+    /// shows what its author meant. Otherwise returns `Err` with the unchanged diagnostic.
+    pub(super) fn help_from_source(
         &self,
         diagnostic: Diagnostic,
         name: &str,
@@ -96,7 +98,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns the remedy for a rate: `> 5/minute`. `None` for other names.
+    /// Returns the remedy for the unit of a rate, such as `minute` in `> 5/minute`. `None` for
+    /// other names.
     pub(super) fn unit_of_rate(&self, name: &str, span: Span) -> Option<Remedy> {
         let lower = name.to_lowercase();
         let (_, window) = RATE_UNITS.iter().find(|(words, _)| words.contains(&lower.as_str()))?;
@@ -196,8 +199,8 @@ fn seconds_of(text: &str) -> Option<i64> {
     number.parse::<i64>().ok()?.checked_mul(unit.1).filter(|_| unit.2 == 1)
 }
 
-/// Returns the innermost bracket that is open at the end of a text. Texts in quotes are skipped
-/// only if their brackets match.
+/// Returns the innermost bracket that is open at the end of a text; `None` if all are closed.
+/// Brackets in quoted texts are counted too.
 fn innermost_bracket(text: &str) -> Option<char> {
     // Negative inside a bracket that is not closed.
     let mut depth = 0_i64;

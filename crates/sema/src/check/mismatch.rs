@@ -256,7 +256,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns the first value of an `if` that does not fit. `None` if all fit, and for other values.
+/// Returns the first possible value of an `if` for which `fits` is false. `None` if there is none,
+/// or if `value` is no `if`.
 fn misfit_of_if<'e>(value: &'e Expr, fits: &impl Fn(&Expr) -> bool) -> Option<&'e Expr> {
     let ExprKind::If { then, other, .. } = &value.kind else { return None };
     [then, other].into_iter().find_map(|case| match &case.kind {

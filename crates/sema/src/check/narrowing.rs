@@ -1,5 +1,5 @@
-//! Warns about undeclared fields whose type is narrowed by another statement. The program keeps the
-//! position of the narrowing use, so that a decision can explain why a message of another type
+//! Warns about uses of undeclared fields whose type another statement narrows. The program keeps
+//! the position of the narrowing use, so that a decision can explain why a message of another type
 //! violates the input contract.
 
 use super::Checker;

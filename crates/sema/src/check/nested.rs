@@ -21,9 +21,9 @@ const MESSAGE_WORDS: &[&str] = &[
     "self",
 ];
 
-/// Returns the help text for a path whose first name is unknown. Also returns the path that the
-/// author probably means, if it can replace the name. `names` are all names of the path. `None` if
-/// no declared field fits.
+/// Returns the help text for a path whose first name is unknown; `names` are all names of the path.
+/// If the path is a single name, also returns the path that can replace it. `None` if no declared
+/// field fits.
 pub(super) fn meant_field(record: &RecordType, names: &[&str]) -> Option<(Message, Option<String>)> {
     if let [first, field, rest @ ..] = names {
         let is_message = MESSAGE_WORDS.contains(&first.to_lowercase().as_str());
@@ -36,7 +36,8 @@ pub(super) fn meant_field(record: &RecordType, names: &[&str]) -> Option<(Messag
 }
 
 /// Returns the path to the only field of this name inside the records of the message, such as
-/// `ctx.source_ip` for `source_ip`. `None` for a longer path, or if several records have the field.
+/// `ctx.source_ip` for `source_ip`. `None` if `names` has several names, if no record has the
+/// field, or if several have it.
 pub(super) fn path_to_field(record: &RecordType, names: &[&str]) -> Option<String> {
     let [name] = names else { return None };
     let mut paths = Vec::new();
@@ -65,8 +66,9 @@ fn collect_paths<'t>(
     }
 }
 
-/// Adds the operands of every `matches` that a condition tests directly or in `and`, `or` and
-/// `unless`. A negated match has no groups, and a match in a quantifier reads a bound name.
+/// Adds the text and the regular expression of every `matches` that a condition tests directly or
+/// as an operand of `and` or `or`. Leaves out a `matches` that is negated, ignores case, or has
+/// `any`, `all` or `none`: a call of `capture` might find another match.
 fn collect_matches<'c>(condition: &'c Cond, matches: &mut Vec<(&'c Expr, &'c Expr)>) {
     match &condition.kind {
         CondKind::And(parts) | CondKind::Or(parts) => {
@@ -87,8 +89,8 @@ fn collect_matches<'c>(condition: &'c Cond, matches: &mut Vec<(&'c Expr, &'c Exp
 }
 
 impl Checker<'_> {
-    /// Warns about a text such as `"$1"` as an argument of a handler, if `condition` has a match.
-    /// Other languages replace the text by a group of the match.
+    /// Warns about a text such as `"$1"` as an argument of a handler if `condition` contains a
+    /// `matches`. Other languages replace the text by a group of the match.
     pub(super) fn warn_group_reference(&mut self, text: &str, span: Span, condition: &Cond) {
         let digits = text.strip_prefix(['$', '\\']).filter(|digits| digits.len() == 1);
         let group = digits.and_then(|digits| digits.parse::<u32>().ok()).filter(|group| *group > 0);

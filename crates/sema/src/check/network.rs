@@ -65,8 +65,9 @@ impl Checker<'_> {
     }
 }
 
-/// Returns the first network of a constant text or list, and whether the constant is a list. `None`
-/// unless each text is a network or an address, and one is a network with a length of its prefix.
+/// Returns the first network in a constant text or list, and true if the constant is a list. `None`
+/// if there is no network with a prefix length, such as `/8`. Also `None` if some text is neither a
+/// network nor an address.
 fn network_of(constant: &Const) -> Option<(&str, bool)> {
     let value = constant.value();
     let texts: Vec<&str> = match value.elements() {

@@ -1,5 +1,6 @@
 //! Warns about the settings of workflow nodes of the built-in kinds: unknown names, values of the
-//! wrong type, and shares above 1. A program may replace these kinds, so these are only warnings.
+//! wrong type, and shares (numbers from 0 to 1) above 1. The program that runs the workflow may
+//! replace these kinds, so nothing here is an error.
 
 use super::Checker;
 use rulec_base::diag::{Code, Diagnostic, nearest};
@@ -113,7 +114,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Warns if a list of names is empty or contains a name twice. Such a list makes a run fail.
+    /// Warns if a list of names is empty or contains a name twice. With such a list, the workflow
+    /// fails when it runs.
     fn warn_refused_voters(&mut self, wanted: ValueType, span: Span, value: &Json) {
         let Some(names) = value.as_array().filter(|_| wanted == ValueType::Names) else { return };
         let twice = names.iter().enumerate().find(|(position, name)| names[..*position].contains(name));

@@ -178,8 +178,8 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Warns about a router that reads the output of its node by another name than its parameter.
-    /// The warning is dropped if the router reads its parameter, too.
+    /// Warns about a name such as `result` in a router, which probably means the parameter of the
+    /// router (the output of a node). The warning is dropped if the router reads its parameter too.
     fn warn_other_output(&mut self, param: &str, span: Span) {
         let name = self.loaded.sources.slice(span);
         if !OUTPUT_NAMES.contains(&name) || name == param || !self.fields.infers_types() {

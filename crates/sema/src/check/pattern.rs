@@ -241,9 +241,9 @@ impl<'a> Checker<'a> {
         )));
     }
 
-    /// Compiles the regular expressions of entities, to report those that do not compile. Skips an
-    /// expression if its syntax proves that it compiles. The expressions in conditions are compiled
-    /// with their conditions.
+    /// Compiles the regular expressions of `entity` statements, to report an expression that does
+    /// not compile. Skips an expression if its syntax proves that it compiles. The expressions in
+    /// conditions are compiled with their conditions.
     fn check_entities_compile(&mut self) {
         let mut failed = Vec::new();
         for entity in &self.program.analysis.entities {
@@ -333,7 +333,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// True if two groups of the expression have the same name.
+/// True if the error is that two groups of the expression have the same name.
 fn is_doubled_group(error: &regex_syntax::Error) -> bool {
     use regex_syntax::ast::ErrorKind;
     matches!(error, regex_syntax::Error::Parse(error) if matches!(error.kind(), ErrorKind::GroupNameDuplicate { .. }))

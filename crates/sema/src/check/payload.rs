@@ -29,8 +29,8 @@ use std::sync::Arc;
 /// for reports of violations.
 #[derive(Clone)]
 struct ItemSite {
-    /// The name of the payload or group. It is the prefix of the ids of the rules that fields
-    /// imply.
+    /// The name of the payload or group. It is the prefix of the ids of rules that follow from
+    /// the declarations of fields.
     owner: Arc<str>,
     object: Expr,
     place: ObjectPath,
@@ -54,12 +54,12 @@ pub(super) struct PayloadState {
     /// Conditions that must be true for each rule to apply, such as the `when` condition of an
     /// enclosing `include`.
     guards: Vec<Cond>,
-    /// The names of the groups that are being inlined, outermost first, to detect a group in
-    /// itself.
+    /// The names of the groups that are being inlined, outermost first, to detect a group that
+    /// includes itself.
     groups: Vec<Arc<str>>,
     /// The schema of the validated object.
     object: hir::Object,
-    /// For each element of an `each`, the path of its list; only for lists of the validated object.
+    /// The path of each list that an `each` traverses in the validated object, by element binding.
     list_paths: HashMap<BindingId, ObjectPath>,
     /// The names of the validated object's fields, including the fields of included groups.
     pub(super) fields: Arc<[Arc<str>]>,

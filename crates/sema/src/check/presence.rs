@@ -49,8 +49,8 @@ struct PresenceProof<'p> {
 enum Goal<'g> {
     /// The message field at this path, as a value of one of these kinds.
     Field(&'g [Arc<str>], KindSet),
-    /// The value of this expression. A known condition proves it by reading an equal expression,
-    /// because equal expressions have equal values.
+    /// The value of this expression. It is present if a condition that is true or false (not
+    /// unknown) requires the value of an equal expression.
     Value(&'g Expr),
     /// A match of the regular expression (second entry) in the text (first entry). Such a match
     /// proves that `capture` returns a text.

@@ -43,8 +43,8 @@ pub(super) fn meant_regex(pattern: &str, error: &regex_syntax::Error) -> Option<
     regex_syntax::parse(&meant).is_ok().then_some(meant)
 }
 
-/// Returns the byte range of the expression to replace, and the replacement. `wrong` is the invalid
-/// part that the parser reports, with its offset.
+/// Returns the byte range of `pattern` to replace, and the replacement. `wrong` is the invalid part
+/// that the parser reports, with its offset. `None` if no replacement is known.
 fn find_replacement(
     pattern: &str,
     (start, wrong): (usize, &str),
@@ -165,7 +165,8 @@ fn alternatives(pattern: &str) -> Option<Vec<&str>> {
     (depth == 0).then_some(branches)
 }
 
-/// Returns the length in bytes of the group at the start of a text, with the repetition after it.
+/// Returns the length in bytes of the group at the start of a text, including a repetition after it
+/// such as `*`. `None` if the group is not closed.
 fn group_length(text: &str) -> Option<usize> {
     let (mut depth, mut is_in_class) = (0_usize, false);
     let mut chars = text.char_indices();

@@ -1,7 +1,7 @@
 //! Request analysis: the declarations `intent`, `entity` and `lexicon`, and the values of
-//! `request.…`. Each use becomes a call of a built-in function with the message text as its
-//! argument. The engines then treat it like a call of a function of the embedding program, with the
-//! same rules for cost, caching and explanation.
+//! `request.…`. Each use of such a value becomes a call of a built-in function with the message
+//! text as its argument. The engines then treat it like a call of a function of the embedding
+//! program, with the same rules for cost, caching and explanation.
 
 mod fields;
 
@@ -78,8 +78,8 @@ impl<'a> Checker<'a> {
             self.program.analysis.lexicons.push(lexicon);
         }
         if self.symbols.lexicons.get(URGENCY_LEXICON).is_none() {
-            /// The lexicon is built only once, because the checker also runs for every single route
-            /// that is added to a rule set.
+            /// The built-in lexicon of urgent words. It is built only once, because the checker
+            /// also runs for every single route that is added to a rule set.
             static BUILT_IN_URGENCY: LazyLock<Lexicon> = LazyLock::new(|| {
                 let entries = DEFAULT_URGENCY_WORDS.map(|word| (word.into(), 1.0)).to_vec();
                 Lexicon { name: URGENCY_LEXICON.into(), entries }

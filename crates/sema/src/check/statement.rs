@@ -126,7 +126,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Lowers the target of a route or a `default` in the table `source_table`. `condition` is the
-    /// condition of the route; `None` for a `default`. It may prove that arguments are present.
+    /// condition of the route, which may prove that arguments are present; `None` for a `default`.
     fn lower_target(
         &mut self,
         target: &'a Target,
@@ -180,8 +180,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Reports arguments of a handler in braces, as in `h{kind: "list"}`. They are read as
-    /// metadata, and a required argument is missing. Returns `None` without this mistake.
+    /// Reports arguments of a handler in braces, as in `h{kind: "list"}`. Braces contain metadata,
+    /// so a required argument is missing. Returns `None` if this is not the mistake.
     fn report_braces_for_arguments<T>(
         &mut self,
         handler: &Ident,

@@ -10,7 +10,8 @@ use rulec_lang::operators::{Op, TestMode};
 /// Replaces the parameters in the body of a `def` by the arguments of a call.
 pub(super) struct Substitution<'s> {
     pub(super) args: &'s [Expr],
-    /// The number of nodes of each argument, which is added to the size for every copy.
+    /// The number of nodes of each argument. It is added to `copied_nodes` for every copy of the
+    /// argument.
     pub(super) sizes: Vec<u64>,
     /// The number of nodes copied so far; copying stops after [`MAX_NODES`].
     pub(super) copied_nodes: u64,

@@ -458,8 +458,9 @@ fn value_fits(value: Value<'_>, kinds: KindSet) -> bool {
     }
 }
 
-/// Compares a value with the declared type. Returns the message for the first value, at any depth,
-/// that does not have its type. Null always has it, because tests use null for a missing field.
+/// Compares a value with the declared type. Returns the message about the first value, at any
+/// depth, that does not have its type. Accepts null for every type, because tests use null for a
+/// missing field.
 fn value_mismatch(json: &Json, ty: &Ty, path: &str) -> Option<Message> {
     let value = Value::from_json(json);
     let mismatch = |found: Message| Some(message!("`{path}` is declared as {ty}, but this is {found}"));

@@ -166,7 +166,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Returns the name of a field that is written after its type, as in `string: title`. `None` if
-    /// the type may be meant as a type.
+    /// the field is probably written in the right order.
     fn exchanged_name<'f>(&self, field: &'f ast::Field) -> Option<&'f str> {
         let TypeKind::Name(name) = &field.ty.kind else { return None };
         let first = field.name.node.as_str();
@@ -187,7 +187,8 @@ impl<'a> Checker<'a> {
         (!is_known && !is_near).then_some(name)
     }
 
-    /// Reports a type before `name`, the name of its field. Returns the type.
+    /// Reports a field whose type is written before its name, as in `string: title`. `name` is the
+    /// name of the field. Returns its type.
     fn report_exchanged_name(&mut self, field: &ast::Field, name: &str) -> Ty {
         let first = field.name.node.as_str();
         let ty = Ty::meant_name(first).unwrap_or(first);
@@ -363,8 +364,8 @@ fn constant_as_type(name: &str, span: Span) -> Diagnostic {
     Diagnostic::new(Code::UnknownType, span, message).help(help)
 }
 
-/// Returns the help for a type of other languages that has no type of its own here, such as
-/// `duration`. `None` for other names.
+/// Returns the help text for the name of a type that other languages have and this language lacks,
+/// such as `duration`. `None` for other names.
 fn help_for_other_type(name: &str) -> Option<Message> {
     Some(match name.to_lowercase().replace('_', "").as_str() {
         "duration" | "timedelta" | "interval" | "timespan" => {

@@ -1,7 +1,7 @@
-//! Warns about a duration or a size that is compared with a value whose name says another unit, as
-//! in `wait_ms > 30s`. A duration is a number of seconds, and a size a number of bytes. Also warns
-//! about a duration without a unit, such as `history within 10`, or with the number of
-//! milliseconds.
+//! Warns about a duration or a size that is compared with a value whose name implies another unit,
+//! as in `wait_ms > 30s`. A duration is a number of seconds, and a size a number of bytes. Also
+//! warns about a duration without a unit, such as `history within 10`, or one that is probably a
+//! number of milliseconds.
 
 use super::Checker;
 use crate::hir::{Expr, ExprKind, Term};
@@ -41,12 +41,13 @@ const NAMED_UNITS: &[(&[&str], Dimension, f64)] = &[
     (&["gib"], Dimension::Size, 1_073_741_824.0),
 ];
 
-/// Durations without a unit are only warned about below this number of seconds. A greater number is
-/// probably meant in seconds.
+/// A duration without a unit gets a warning only if it is below this number of seconds. A greater
+/// number is probably meant in seconds.
 const MIN_SECONDS_WITHOUT_WARNING: u64 = 300;
 
 impl Checker<'_> {
-    /// Warns about a number with a unit that is compared with a value whose name says another unit.
+    /// Warns about a number with a unit that is compared with a value whose name implies another
+    /// unit.
     pub(super) fn warn_other_unit(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
         self.warn_unit_unlike_name(left, &binary.right);
         self.warn_unit_unlike_name(right, &binary.left);
@@ -78,8 +79,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Warns about a number of seconds that is probably meant in milliseconds, as in `created +
-    /// 3_600_000`. `span` is the number.
+    /// Warns about a number that counts as seconds but is probably meant in milliseconds, as in
+    /// `created + 3_600_000`. `span` is the span of the number.
     pub(super) fn warn_milliseconds(&mut self, span: Span) {
         let written = self.loaded.sources.slice(span);
         let Some(number) = product_of_literals(written) else { return };
@@ -166,9 +167,9 @@ fn literals_of(written: &ast::Expr) -> Option<Vec<&ast::Expr>> {
     })
 }
 
-/// Returns the value of a number without a unit, or of a product of such numbers, as in `24 * 60 *
-/// 60 * 1000`. A factor of the product must be thousands: `50 * 3600` is plainly seconds. `None`
-/// for other expressions.
+/// Returns the value of a number without a unit, or of a product of such numbers, as in
+/// `24 * 60 * 60 * 1000`. One factor of the product must be a multiple of 1000: `50 * 3600`, for
+/// example, is plainly meant in seconds. `None` for other expressions.
 fn product_of_literals(written: &str) -> Option<u64> {
     let factors: Option<Vec<u64>> =
         written.split('*').map(|factor| factor.trim().replace('_', "").parse().ok()).collect();
@@ -191,8 +192,9 @@ fn usual_duration_in_milliseconds(number: u64) -> Option<String> {
     })
 }
 
-/// Returns the unit that the last word of a name says: the word, whether the unit measures time or
-/// size, and the length of one unit in seconds or bytes.
+/// Returns the unit that the last word of a name implies: the word, whether the unit measures time
+/// or size, and the length of one unit in seconds or bytes. `None` if the word is no unit, or if a
+/// short name such as `min` consists only of this word.
 fn named_unit(name: &str) -> Option<(String, Dimension, f64)> {
     let word = last_word(name);
     // A name that is only an abbreviation may mean something else.

@@ -1,5 +1,6 @@
 //! Reports a name that has no value, and warns about a field that is spelled almost like a name
-//! with a value. Finds what the author meant: another spelling, a name of another rule, or a table.
+//! with a value. Finds what the author meant: another spelling, a name that another rule defines,
+//! or a table.
 
 use super::names::is_text_path;
 use super::{Checked, Checker, join_names, nested};
@@ -39,7 +40,7 @@ impl<'a> Checker<'a> {
     ) -> Checked<T> {
         let (name, names_of_path) = (names[0], names.len());
         let diagnostic = Diagnostic::new(Code::UnknownName, name_span, message!("`{name}` is not declared"));
-        let diagnostic = match self.help_of_place(diagnostic, name, name_span) {
+        let diagnostic = match self.help_from_source(diagnostic, name, name_span) {
             Ok(helped) => return self.report(helped),
             Err(diagnostic) => diagnostic,
         };
@@ -103,7 +104,7 @@ impl<'a> Checker<'a> {
 
     /// Warns about an undeclared field that is probably meant as something else: a field of the
     /// payload, or a constant of another language such as `True`. It may also be a name that
-    /// another rule defines, or a misspelt word of the language or definition.
+    /// another rule defines, or a misspelt keyword or definition.
     pub(super) fn warn_near_name(&mut self, name: &str, span: Span) {
         // Each name is checked only once. A search through all definitions at every use would be
         // quadratic.
@@ -161,9 +162,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Warns about an undeclared field whose name is almost a name that is declared around this
-    /// place: a field of the payload, a parameter, or the element of a quantifier. Returns whether
-    /// it warns.
+    /// Warns about an undeclared field whose name is spelled almost like a name in scope: a field
+    /// of the payload, a parameter, or the element of a quantifier. Returns true if it warns.
     pub(super) fn warn_near_local(&mut self, name: &str, span: Span) -> bool {
         let is_misspelt = |near: &&str| !is_text_path(&[name]) && is_typing_error(name, near);
         let bindings = self.scope.bindings().iter().map(|binding| &*binding.name);
@@ -329,7 +329,7 @@ fn explain_statement(keyword: &str, name: &str) -> Option<(Message, Message)> {
 }
 
 /// For a path whose root is unknown, returns the only declared field that contains a field with the
-/// second name of the path. `None` if several fields do.
+/// second name of the path. `None` if no field or several fields do.
 fn root_with_field<'r>(record: &'r RecordType, names: &[&str]) -> Option<&'r str> {
     let second = names.get(1)?;
     let has_field =

@@ -24,8 +24,8 @@ impl<'p> TouchedPaths<'p> {
         TouchedPaths { paths: paths.into_iter().map(|path| &path[..]).collect(), prefixes }
     }
 
-    /// True if a path in the set equals this path, begins with it, or is its beginning. The field
-    /// at this path is then used, at least in part.
+    /// True if this path is a prefix of a path in the set, or a path in the set is a prefix of this
+    /// path. The field at this path is then used, at least in part.
     fn touches(&self, path: &[Arc<str>]) -> bool {
         self.prefixes.contains(path) || (0..=path.len()).any(|end| self.paths.contains(&path[..end]))
     }
@@ -92,8 +92,9 @@ impl Checker<'_> {
         unused.into_iter().map(|(_, unused)| unused).collect()
     }
 
-    /// Returns the name of the first route of an imported file, if the file was imported for its
-    /// routes: the rules use nothing else of the file. Routes are not imported.
+    /// Returns the name of the first route of an imported file if the rules use nothing else of the
+    /// file. The author probably imported the file for its routes, but routes are not imported.
+    /// `None` if the file has no route, or something of it is used.
     fn route_of_unused_import(&self, file: FileId) -> Option<Arc<str>> {
         let main = self.loaded.units.last()?;
         let unit = self.loaded.units.iter().find(|unit| unit.file == file)?;

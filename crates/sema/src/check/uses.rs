@@ -11,8 +11,8 @@ use rulec_lang::ty::KindSet;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// The message fields that a program knows: the declared input, or types inferred from how the
-/// rules use the fields. A new route is checked against these fields.
+/// The message fields of a program, against which a new route is checked: the declared input, or
+/// the types inferred from how the rules use the fields.
 #[derive(Clone)]
 pub enum KnownFields {
     Input(Arc<DeclaredInput>),
@@ -130,7 +130,8 @@ pub struct FieldUses {
 
 #[derive(Clone, Debug, Default)]
 struct FieldUse {
-    /// The kinds of value that every use outside routes accepts; `None` if there is no such use.
+    /// The kinds of value that every use of the field outside routes accepts; `None` if there is no
+    /// such use.
     permanent_kinds: Option<KindSet>,
     /// The sets of kinds that routes accept for this field. Each has the number of distinct
     /// [`RouteUses`] (all fields that one route uses) in which it occurs.

@@ -243,7 +243,8 @@ fn has_percent_wildcard(text: &str) -> bool {
     letters > 2 && (starts || ends || first.is_some() && last.is_some())
 }
 
-/// True for `*x*`, `*.png` and `/api/*`, but not for `**bold**`, `5 * x` and `/*`.
+/// True if a text seems to contain `*` as the wildcard of a shell: `*x*`, `*.png` and `/api/*`, but
+/// not `**bold**`, `5 * x` and `/*`.
 fn has_star_wildcard(text: &str) -> bool {
     let is_at_end = text.starts_with('*') || text.ends_with('*');
     let is_spaced = text.contains("* ") || text.contains(" *");
@@ -317,8 +318,8 @@ fn is_list_of_alternatives(text: &str) -> bool {
     text.contains('|') && text.split('|').all(is_word)
 }
 
-/// Returns a replacement for a text with the wildcard at its start or end; `None` if there is no
-/// such wildcard.
+/// Returns a replacement for a text that has the character `wildcard` at its start or end; `None`
+/// if the text has it at neither.
 fn remedy_of_wildcard(op: Op, text: &str, wildcard: char) -> Option<Remedy> {
     let (starts, ends) = (text.starts_with(wildcard), text.ends_with(wildcard));
     let plain = text.trim_matches(wildcard);

@@ -140,7 +140,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks the graphs of all workflows. Runs after all routers are checked, and only if there is
-    /// no error, because an invalid route would otherwise also be reported as missing.
+    /// no error. An error in a router would otherwise also be reported as a missing edge.
     pub(super) fn check_graphs(&mut self) {
         if self.diagnostics.iter().any(Diagnostic::is_error) {
             return;
@@ -219,8 +219,8 @@ impl<'a> Checker<'a> {
         });
     }
 
-    /// Returns the span where the declaration of a node names the next node `next`. `node` is the
-    /// span of the declared node's id.
+    /// Returns the span where the declaration of a node names the next node `next`; `None` if it
+    /// does not. `node` is the span of the declared node's id.
     fn span_of_next(&self, node: Span, next: &str) -> Option<Span> {
         let workflows = self.statements().filter_map(|statement| match &statement.kind {
             StatementKind::Workflow(workflow) => Some(workflow),

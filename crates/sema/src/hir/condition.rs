@@ -61,8 +61,8 @@ impl Deref for Condition {
     }
 }
 
-/// The condition is written to a separate section of the file. A reader can decode it without the
-/// rest of the file.
+/// The condition is encoded as a separate part, which a reader can decode without the rest of the
+/// program.
 impl Codec for Condition {
     fn write(&self, to: &mut Writer) {
         match &self.packed {

@@ -38,8 +38,8 @@ impl History {
 }
 
 impl BindingId {
-    /// The binding of the list of recorded messages, oldest first. Its number is the same in every
-    /// table and payload kind.
+    /// The binding (named value) of the list of recorded messages, oldest first. Its id is the same
+    /// in every table and payload kind.
     pub const HISTORY: BindingId = BindingId(u32::MAX);
 }
 
@@ -277,8 +277,8 @@ impl<'p> HistoryWalk<'p> {
         }
     }
 
-    /// Visits an expression of which only the existence or the position is used. If its value is a
-    /// whole element, this reads no field.
+    /// Visits an expression whose value is only tested for existence, or only used as a position in
+    /// the history. If the value is a whole recorded message, this reads no field of the message.
     fn visit_element(&mut self, value: &'p Expr) {
         let mut path = Vec::new();
         match self.element_base(value, &mut path) {
@@ -287,8 +287,8 @@ impl<'p> HistoryWalk<'p> {
         }
     }
 
-    /// Visits the list of a quantifier. The list itself reads no field; the caller visits the
-    /// condition of the quantifier.
+    /// Visits the list of a quantifier. If the list is the history, this reads no field: only the
+    /// condition of the quantifier, which the caller visits, reads fields.
     fn visit_list(&mut self, list: &'p Expr) {
         match &list.kind {
             ExprKind::Slot(slot) if *slot == self.history => {}
@@ -406,8 +406,8 @@ fn is_last_of_all(part: Part<'_>) -> bool {
     }
 }
 
-/// Returns a constant number of seconds in milliseconds, rounded up. `None` if it is not constant,
-/// negative or too large.
+/// Converts a constant number of seconds to milliseconds, rounded up. `None` if `length` is
+/// negative, too large or no constant.
 fn constant_milliseconds(length: &Expr) -> Option<u64> {
     let seconds = length.as_const()?.value().to_json().as_f64()?;
     (0.0..1e10).contains(&seconds).then(|| (seconds * 1000.0).ceil() as u64)

@@ -217,8 +217,8 @@ impl Program {
         }
     }
 
-    /// Returns the fields that a decision by a table may read: in the conditions and the outcomes
-    /// of its rules, and in the tables to which it jumps.
+    /// Returns the fields that a decision which starts with this table may read: in the conditions
+    /// and the outcomes of its rules, and in the tables to which these rules jump.
     pub fn fields_of_decision(&self, table: TableId) -> BTreeSet<SlotId> {
         let (mut tables, mut visited) = (vec![table], BTreeSet::from([table]));
         let mut reads = Vec::new();

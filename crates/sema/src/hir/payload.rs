@@ -66,7 +66,7 @@ impl Payload {
 /// share named values (bindings).
 #[derive(Clone, Debug, Default)]
 pub struct Block {
-    /// The named values of these requirements, computed in this order before the requirements.
+    /// The named values of this block, computed in this order before the requirements.
     pub lets: Vec<(BindingId, ValueId)>,
     pub table: TableId,
     pub each: Vec<Each>,

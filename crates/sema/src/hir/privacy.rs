@@ -34,7 +34,8 @@ impl<'p> PrivateReads<'p> {
         PrivateReads { slots, lets, input, payloads, lets_are_private, quantifier_vars: Vec::new() }
     }
 
-    /// Adds a quantifier variable to the scope; its elements are as private as `list`.
+    /// Adds a quantifier variable to the scope. Its values, the elements of `list`, are private if
+    /// `list` is private.
     pub fn enter_quantifier(&mut self, var: VarId, list: &Expr) {
         let (private, ty) = (self.is_private(list), self.expr_type(list).element());
         self.quantifier_vars.push((var, private, ty));
@@ -80,7 +81,7 @@ impl<'p> PrivateReads<'p> {
     }
 
     /// True if the expression reads a private value, or a value that contains one. Its value must
-    /// then be masked in texts for people.
+    /// then be masked in texts that people read.
     pub fn reads_private(&mut self, expr: &Expr) -> bool {
         self.part_reads_private(Part::Expr(expr))
     }
@@ -96,8 +97,8 @@ impl<'p> PrivateReads<'p> {
         }
     }
 
-    /// True if a quantifier or fold reads a private value. The elements may contain private fields
-    /// that it does not read, if the type of the elements is known.
+    /// True if a quantifier or fold reads a private value. If the type of the elements is known,
+    /// their private fields count only if the condition, or the expression `summed`, reads them.
     fn loop_reads_private(&mut self, list: &Expr, var: VarId, body: &Cond, summed: Option<&Expr>) -> bool {
         let ty = self.expr_type(list);
         if self.is_private(list) || may_contain_private(&ty) && !may_contain_private(&ty.element()) {
@@ -128,9 +129,9 @@ impl<'p> PrivateReads<'p> {
         slot.private || self.declared_type(slot).1
     }
 
-    /// True if a slot may contain private elements although no declared type shows them. Such a
-    /// slot reads a list or dict of a named value in payload rules: of these values, only the
-    /// payload has a declared type. False if the program declares no private field.
+    /// True if a slot may contain private elements that no declared type shows. Such a slot reads a
+    /// list or dict of a named value in payload rules, except of the payload, which has a declared
+    /// type. False if the program declares no private field.
     fn may_hold_private(&self, slot: &Slot) -> bool {
         let exists = || !self.payloads.is_empty() || self.input.is_some_and(|input| !is_public(input));
         let containers = KindSet::LIST.union(KindSet::DICT);

@@ -41,7 +41,7 @@ macro_rules! prompt_templates {
                 get: |prompts| &prompts.$name,
                 set: |prompts| &mut prompts.$name,
             };)*
-            /// All templates, in which a setting finds its template by name.
+            /// All templates. The checker finds the template of a setting here by its name.
             pub const ALL: &'static [PromptTemplate] = &[$(PromptTemplate::$constant),*];
         }
     };
@@ -56,16 +56,17 @@ prompt_templates! {
     CHOICE_PROMPT choice_prompt true ["question", "branches", "tool"]
         "### Question\n{question}\n\nAnswer it by calling the tool {tool} with the branch that fits. \
          A message that is a JSON object holds what is known.\n";
-    /// The template of the description of the tool by which a model answers a choice.
+    /// The description of the tool by which a language model answers the question of a choice.
     CHOICE_TOOL choice_tool false ["question", "branches"] "Answers the question: {question}";
-    /// The description of the chosen branch, a parameter of the tool that answers a choice.
+    /// The description of the tool parameter by which a language model names the chosen branch.
     CHOICE_BRANCHES choice_branches false ["branches", "question"] "One of:\n{branches}";
-    /// The description of the reason, a parameter of the tool that answers a choice.
+    /// The description of the tool parameter by which a language model gives the reason for its
+    /// choice.
     CHOICE_REASON choice_reason false ["question"] "Why, in a sentence or two for the user.";
 }
 
 impl PromptTemplate {
-    /// Returns the text of the template in these prompts.
+    /// Returns the text of this template: its text in `prompts`, or the default if there is none.
     pub fn text<'p>(&self, prompts: &'p Prompts) -> &'p str {
         (self.get)(prompts).as_deref().unwrap_or(self.default)
     }

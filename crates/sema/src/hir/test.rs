@@ -1,5 +1,5 @@
-//! Checked `test` blocks: a message and its expected decision. The test runner compares the real
-//! decision with it.
+//! Checked `test` blocks: a message and the decision that the test expects. The test runner
+//! compares the actual decision with the expected one.
 
 use super::{FlowId, RuleId, TableId};
 use rulec_base::span::Span;

@@ -309,7 +309,7 @@ fn for_each_value(outcome: &Outcome, mut visit: impl FnMut(ValueId)) {
     }
 }
 
-/// Lowers the limit of a value: it may then read only bindings (named values) with ids below
+/// Reduces the limit of a value: it may then read only bindings (named values) with ids below
 /// `bindings`. `values` are the limits of all values. A limit that is already lower stays, so a
 /// value that is used in several places gets the lowest limit.
 fn limit_bindings(values: &mut [u32], value: ValueId, bindings: u32) {

@@ -1,5 +1,5 @@
-//! Declared workflows: nodes, their successors, and the routers between them. Decision engines do
-//! not use workflows; programs that run or draw a workflow read it here.
+//! Declared workflows: nodes, their successors, and the routers between them. Programs that run or
+//! draw a workflow use these types; the engines that make decisions do not.
 
 use super::{Destination, ExprKind, Outcome, Program, TableId};
 use rulec_base::codec::impl_codec;
@@ -42,7 +42,8 @@ pub struct Node {
 /// How the inputs of a node are merged where several edges meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merge {
-    /// `merge first`: the first value of each key, and each whole input under `branch_N`.
+    /// `merge first`: for each key, the value of the first input that has it. Also contains each
+    /// whole input, under the keys `branch_0`, `branch_1` and so on.
     First,
     /// `merge latest`: for each key, the value of the last input that has it.
     Latest,

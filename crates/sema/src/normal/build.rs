@@ -251,8 +251,8 @@ impl<'a> NormalBuilder<'a> {
         self.add_test(NPred { ask: TestKind::Truth, mode: TestMode::default(), left, right: None }, want)
     }
 
-    /// Calls `build` with the variable `var` of a quantifier in scope. `reads` are the levels of
-    /// the enclosing quantifiers that the quantifier reads, and `body` is its condition. Returns
+    /// Calls `build` while the variable `var` of a quantifier is in scope. `reads` are the levels
+    /// of the enclosing quantifiers that the quantifier reads, and `body` is its condition. Returns
     /// the level of the quantifier, its nesting, and the result of `build`.
     fn build_inside<T>(
         &mut self,

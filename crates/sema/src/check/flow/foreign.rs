@@ -1,5 +1,5 @@
-//! Diagnostics for matching syntax of other languages in keyword flows: words such as `like` for
-//! the match mode, and wildcards in a pattern.
+//! Diagnostics for keyword flows that use the pattern syntax of another language: words such as
+//! `like` for the match mode, and wildcards in a pattern.
 
 use super::super::Checker;
 use super::super::wildcard::{foreign_wildcard, regex_of_wildcards};
@@ -71,8 +71,9 @@ impl Checker<'_> {
         Some(diagnostic.help(message!("write `{written}`")).likely_fix(whole, written))
     }
 
-    /// Warns about a pattern of a flow with wildcards, which a flow compares as they are. `span` is
-    /// the span of the pattern, or of the whole list.
+    /// Warns about wildcards in a pattern of a flow: unless the pattern is a regular expression,
+    /// they are compared like other characters. `span` is the span of the pattern, or of the whole
+    /// list.
     pub(super) fn warn_wildcard_in_flow(&mut self, operator: Op, pattern: &str, span: Span) {
         let Some(plain) = foreign_wildcard(pattern).filter(|_| operator != Op::Matches) else { return };
         let message = message!("this text has a wildcard, which is compared as it is");

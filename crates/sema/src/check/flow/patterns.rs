@@ -24,13 +24,13 @@ pub(super) struct PatternMode {
 }
 
 impl PatternMode {
-    /// Returns a pattern, or the text that is searched for it, without the surrounding white space.
-    /// If this mode respects white space, returns the text unchanged.
+    /// Removes the white space around a pattern, or around the text of a message, if this mode
+    /// ignores such white space. Otherwise returns the text unchanged.
     pub fn strip_ignored_space(self, pattern: &str) -> &str {
         if self.trims { pattern.trim() } else { pattern }
     }
 
-    /// Returns the text that this mode compares in place of a text: trimmed, Unicode-normalized and
+    /// Returns a text in the form in which this mode compares it: trimmed, Unicode-normalized and
     /// case-folded, as the mode requires.
     pub fn prepare(self, text: &str) -> String {
         self.text.prepare(self.strip_ignored_space(text)).into_owned()
@@ -54,8 +54,8 @@ pub(super) struct KeywordPattern {
     pub span: Span,
 }
 
-/// Maximum number of regular-expression searches in the check for patterns that match example
-/// messages of intent flows.
+/// Maximum number of searches for regular expressions of keyword patterns in the example messages
+/// of flows that an intent triggers.
 const MAX_REGEX_SEARCHES: usize = 100_000;
 
 /// A matcher for all `exact` and `contains` patterns that prepare texts in the same way, for
@@ -115,8 +115,8 @@ impl LiteralMatcher {
     }
 }
 
-/// Finds the first keyword pattern that matches an example message of an intent flow. Patterns are
-/// tried before intents, so such a message selects the flow of the pattern.
+/// Finds the first keyword pattern that matches an example message of a flow which an intent
+/// triggers. Patterns are tried before intents, so such a message selects the flow of the pattern.
 struct PatternMatcher<'m> {
     literals: &'m [LiteralMatcher],
     regexes: Vec<(usize, LazyRegex)>,
@@ -148,7 +148,7 @@ impl<'m> PatternMatcher<'m> {
 
 impl Checker<'_> {
     /// Warns about patterns that are never reached. Also warns about patterns that match an example
-    /// message of an intent flow: the message then never reaches that flow.
+    /// message of a flow which an intent triggers: the message then never reaches that flow.
     pub(super) fn warn_patterns(&mut self, patterns: &[KeywordPattern]) {
         // One route may be checked alone, and building an automaton would take longer than that
         // check.
@@ -160,7 +160,8 @@ impl Checker<'_> {
         self.warn_caught_examples(patterns, &PatternMatcher::new(patterns, &matchers));
     }
 
-    /// Warns about patterns that are never reached because an earlier pattern always matches.
+    /// Warns about patterns that are never reached because an earlier pattern matches every message
+    /// that they match.
     fn warn_hidden_patterns(&mut self, patterns: &[KeywordPattern], matchers: &[LiteralMatcher]) {
         let mut first_regexes: HashMap<(&str, bool), usize> = HashMap::new();
         for (index, pattern) in patterns.iter().enumerate() {
@@ -194,8 +195,8 @@ impl Checker<'_> {
         );
     }
 
-    /// Warns about keyword patterns that match an example message of an intent flow. Patterns are
-    /// tried first, so the message would select the flow of the pattern.
+    /// Warns about keyword patterns that match an example message of a flow which an intent
+    /// triggers. Patterns are tried first, so the message would select the flow of the pattern.
     fn warn_caught_examples(&mut self, patterns: &[KeywordPattern], matcher: &PatternMatcher<'_>) {
         let flows = self.program.flows.clone();
         let mut remaining_searches = MAX_REGEX_SEARCHES;

@@ -51,7 +51,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Calls `add_rules` and collects the rules that it adds into a separate block. The block is
-    /// evaluated once for each element that `elements` describes. `name` is the name of its table.
+    /// evaluated once for each element that `elements` describes. `name` is the name of the block's
+    /// table.
     pub(super) fn add_each_block(
         &mut self,
         elements: EachElements,

@@ -277,8 +277,9 @@ impl<'a> Checker<'a> {
         result
     }
 
-    /// Adds a block of rules for each element of the list `list.object`: the element must be an
-    /// object, and must satisfy the rules of the group.
+    /// Adds a block of rules for each element of a list whose element type is a group: the element
+    /// must be an object, and must satisfy the rules of the group. `list` contains the list and its
+    /// path.
     fn add_element_rules(
         &mut self,
         group: &'a ast::Group,
@@ -313,7 +314,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks that the default of a field has the field's type. `correction` is what the author
-    /// wrote after the field, if anything. Returns it if it is a default, and otherwise `None`.
+    /// wrote after the field, if anything. Returns `correction` if it is a default, and otherwise
+    /// `None`.
     fn check_default(
         &mut self,
         field: &FieldItem,

@@ -65,8 +65,9 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the error for a path whose first name is misspelt, written in quotes, or a field of
-    /// the payload that includes this group. `None` for other paths.
+    /// Returns the error for a path that is written in quotes or whose first name is misspelt. Also
+    /// for a first name that is a field of the payload which includes the current group. `None` for
+    /// other paths.
     fn meant_object_path(&self, written: &ast::Expr) -> Option<Diagnostic> {
         let is_path =
             |path: &str| !path.is_empty() && path.chars().all(|c| c.is_alphanumeric() || "_.[]".contains(c));
@@ -102,8 +103,9 @@ impl<'a> Checker<'a> {
     }
 
     /// Returns the path that is probably meant by a path whose first name is unknown, such as
-    /// `config.max_tokens` for `max_tokens`. A field of the innermost value in scope is preferred.
-    /// Otherwise, returns `None` unless exactly one record in scope has such a field.
+    /// `config.max_tokens` for `max_tokens`. A field of the innermost value in scope is preferred
+    /// to other fields of this name. `None` if there is no such field, or if several others have
+    /// the name.
     fn path_below_field(&self, path: &ast::Expr) -> Option<String> {
         let (root, _) = root_text(path)?;
         let text = match &path.kind {

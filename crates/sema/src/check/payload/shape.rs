@@ -195,7 +195,7 @@ impl Shape {
 }
 
 impl Object {
-    /// Returns the record type of an object with these fields, for rules that read the object.
+    /// Returns the record type of an object with this schema, for rules that read the object.
     pub(crate) fn record_type(&self) -> Ty {
         let fields = self.fields.iter().map(|field| Field {
             name: field.name.clone(),

@@ -1,4 +1,4 @@
-//! The fields of `request`: each use becomes a call of a built-in analysis function.
+//! The fields of `request`: each use of a field becomes a call of a built-in analysis function.
 
 use super::super::fields::NarrowingReason;
 use super::super::path::ConstantPath;
@@ -272,7 +272,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The record in which a name is unknown: `request`, or `request.entities`.
+/// The record that lacks the unknown name in a path: `request` or `request.entities`.
 #[derive(Clone, Copy)]
 enum UnknownPartOwner {
     Request,
