@@ -241,8 +241,8 @@ fn is_near_after_common_words(name: &str, candidate: &str, distance: usize) -> b
     is_longer_form || distance <= (shorter / 2).max(1)
 }
 
-/// True if two different names probably are one name, once with a typing error. Names that differ
-/// only in digits or in a plural `s` are different names, and so are very short names.
+/// True if one of two different names is probably the other with a typing error. False for names
+/// that differ only in digits or in a plural `s`, and for very short names.
 pub fn is_typing_error(name: &str, other: &str) -> bool {
     const MIN_LENGTH: usize = 4;
     const MIN_LENGTH_FOR_TWO_ERRORS: usize = 9;

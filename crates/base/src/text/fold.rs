@@ -3,21 +3,21 @@
 //!
 //! Two characters are equal exactly if `(?i)` of the `regex` crate treats them as equal. The
 //! equivalence is read from `regex-syntax` on first use and not copied, so an update of that crate
-//! changes both sides together. Folding maps one character to one character: `ß` and `ẞ` are equal,
-//! `ß` and `ss` are not.
+//! changes keywords and regular expressions together. Folding maps one character to one character:
+//! `ß` and `ẞ` are equal, `ß` and `ss` are not.
 //!
 //! Each class of equal characters has one representative. The representative is the member that is
-//! unchanged by upper-casing and then lower-casing: `k` for `k K K`, `σ` for `σ Σ ς`. If there is
-//! no such member, it is the member with the lowest code point. The lowest code point alone would
-//! not do: `ι` would fold to the combining mark U+0345. If the folded text is normalized
-//! afterwards, normalization would attach this mark to the preceding letter.
+//! unchanged by upper-casing and then lower-casing: `k` for `k`, `K` and the Kelvin sign, `σ` for
+//! `σ Σ ς`. If there is no such member, it is the member with the lowest code point. The lowest
+//! code point alone would not do: `ι` would fold to the combining mark U+0345. If the folded text is
+//! normalized afterwards, normalization would attach this mark to the preceding letter.
 
 use std::sync::LazyLock;
 
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 
-/// Number of characters per page of [`FoldTable`]. The size bounds memory and is not tuned: with
-/// it, the table has about forty pages of 1 KB.
+/// Number of characters per page of [`FoldTable`]. The size bounds memory and is not tuned. With
+/// pages of this size, the table has about forty pages of 1 KB.
 const PAGE_CHARS: usize = 256;
 
 /// A two-level table that maps a character to its folded form. A page has the folded forms of 256
@@ -139,8 +139,8 @@ pub enum CaseEquals {
     Itself,
     /// Only the other case of the same ASCII letter equals the character when case is ignored.
     AsciiCases,
-    /// When case is ignored, a character beyond ASCII, or more than one character, equals the
-    /// character.
+    /// When case is ignored, several other characters equal the character, or one beyond ASCII
+    /// does.
     More,
 }
 
@@ -407,8 +407,9 @@ mod tests {
         }
     }
 
-    /// Both crates follow Unicode, but they choose different representatives of equal characters.
-    /// So the test folds the result of the other crate once more before it compares.
+    /// Compares full folding with the `caseless` crate. Both follow Unicode, but they choose
+    /// different representatives of equal characters. So the test folds the result of that crate
+    /// once more before it compares.
     #[test]
     fn folds_fully_as_another_implementation_does() {
         let mut several = 0;

@@ -123,9 +123,9 @@ impl TextMode {
         }
     }
 
-    /// Appends the prepared `text` to `out` under NFKC, for text with expanding characters
-    /// (characters with a long NFKC form). The head of each expansion comes from a table. The end
-    /// of each expansion is normalized together with the text that follows.
+    /// Appends `text` to `out` in NFKC, case-folded if this mode folds. For a text with expanding
+    /// characters (characters with a long NFKC form). The head of each expansion comes from a
+    /// table. The end of each expansion is normalized together with the text that follows.
     fn prepare_expanding(self, text: &str, out: &mut String) {
         let (mut previous, mut rest_start) = (None, 0);
         let expanding = text.char_indices().filter_map(|(start, c)| Some((start, c, find_expanding(c)?)));
@@ -324,7 +324,8 @@ mod tests {
         }
     }
 
-    /// Expanding characters compose with neighbouring characters as their written-out form does.
+    /// A character with a long NFKC form (an expansion) composes with its neighbours as the
+    /// characters of its expansion would.
     #[test]
     fn expanding_characters_compose_with_their_neighbours() {
         let marks =

@@ -14,7 +14,7 @@ pub struct TextIds {
     short_count: usize,
     long_ids: HashMap<Box<[u8]>, u32, foldhash::fast::FixedState>,
     /// A bit set of the lengths, modulo 64, of the long texts in the map. Most long texts of a
-    /// message have another length than these, so they need not be hashed.
+    /// message have none of these lengths, so they need not be hashed.
     lengths: u64,
 }
 
@@ -28,7 +28,7 @@ struct TextSlot {
 
 /// Value of the field `length` that marks a slot of the hash table as empty.
 const EMPTY_SLOT_LENGTH: u32 = u32::MAX;
-/// Minimum number of slots of a table that may be half full. A table with fewer slots is at most a
+/// Number of slots from which a table may be half full. A table with fewer slots is at most a
 /// quarter full. The sparser table needs fewer comparisons, but more of the processor's cache.
 /// Measured in benches/notes/decision-cost.md, "Late hits and misses at 100 to 1,000 routes".
 const MIN_SPARSE_SLOTS: usize = 1 << 10;
