@@ -31,7 +31,7 @@ const EMPTY_SLOT_LENGTH: u32 = u32::MAX;
 /// Number of slots from which a table may be half full. A table with fewer slots is at most a
 /// quarter full. The sparser table needs fewer comparisons, but more of the processor's cache.
 /// Measured in benches/notes/decision-cost.md, "Late hits and misses at 100 to 1,000 routes".
-const MIN_SPARSE_SLOTS: usize = 1 << 10;
+const MIN_HALF_FULL_SLOTS: usize = 1 << 10;
 /// Maximum length of a text that fits into two words. Not tuned: two words have sixteen bytes.
 const MAX_SHORT_BYTES: usize = 16;
 
@@ -96,7 +96,7 @@ impl TextIds {
             self.long_ids.entry(text.as_bytes().into()).or_insert(id);
             return;
         };
-        let min_slots_per_text = if self.slots.len() < MIN_SPARSE_SLOTS { 4 } else { 2 };
+        let min_slots_per_text = if self.slots.len() < MIN_HALF_FULL_SLOTS { 4 } else { 2 };
         if self.short_count * min_slots_per_text >= self.slots.len() {
             let larger = (self.slots.len() * 2).max(8);
             let slots = std::mem::replace(&mut self.slots, vec![VACANT_SLOT; larger].into());
