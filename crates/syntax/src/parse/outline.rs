@@ -39,7 +39,8 @@ pub struct OutlineStatement {
 }
 
 impl OutlineStatement {
-    /// Returns the index after the last token. An unclosed table ends with its last statement.
+    /// Returns the index after the last token of the statement. A table whose closing brace is
+    /// missing ends where its last inner statement ends.
     pub fn end(&self) -> usize {
         match &self.table {
             None => self.tokens.end,

@@ -275,8 +275,8 @@ pub(super) fn word_for_where(cx: &StatementContext<'_>, tokens: Range<usize>) ->
     Some(foreign_syntax_error(span, message, "where"))
 }
 
-/// Returns the diagnostic for names of parts of a condition in braces, as in `when C { let n = 1 }
-/// -> h`. The word `let` is the token at `word`. `None` without such braces.
+/// Returns the diagnostic for local names that are defined in braces, as in `when C { let n = 1 }
+/// -> h`, and not after `where`. The word `let` is the token at `word`. `None` without such braces.
 fn locals_in_braces(cx: &StatementContext<'_>, word: usize) -> Option<Diagnostic> {
     let open = word.checked_sub(1).filter(|open| kind_of(cx, *open) == Some(TokenKind::OpenBrace))?;
     let mut depth = 0_usize;

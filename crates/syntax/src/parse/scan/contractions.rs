@@ -1,5 +1,6 @@
-//! Finds what an author means by text around a character that the language does not have: a
-//! negation such as `doesn't contain`, or a regular expression between slashes.
+//! Recognizes English negations such as `doesn't contain`, by their apostrophe, and regular
+//! expressions between slashes, by a backslash. The language has neither, so a diagnostic suggests
+//! what the author probably means.
 
 use super::super::foreign;
 use rulec_base::diag::{Code, Diagnostic, Message};
@@ -199,7 +200,8 @@ pub(super) fn slashes_error(text: &str, backslash: Span) -> Option<Diagnostic> {
 /// The help for a regular expression where the language does not accept one.
 const REGEX_HELP: Message = message!("write a regular expression as a text: `x matches r\"…\"`");
 
-/// True if a line up to its `=` begins a definition: `let p`, `list p`, or `… where p`.
+/// True if `line`, a source line up to its `=`, begins a definition, such as `let p`, `list p` or
+/// `route a when C where p`.
 fn is_definition(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
     matches!(words.as_slice(), ["let" | "list", _] | [.., "where", _])

@@ -8,7 +8,7 @@ use rulec_base::message;
 use rulec_base::span::Span;
 
 /// Returns the diagnostic for a line of prose, which is neither a statement nor a comment. `span`
-/// is a character of this line, and `text` the text of the file.
+/// is the span of a character in this line, and `text` is the text of the file.
 pub(super) fn heading_error(span: Span, text: &str) -> Diagnostic {
     let start = text[..span.start as usize].rfind('\n').map_or(0, |at| at + 1);
     let line = text[start..].lines().next().unwrap_or_default().trim_end();
