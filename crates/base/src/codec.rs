@@ -71,8 +71,8 @@ impl TableCounts {
     }
 }
 
-/// Maximum nesting depth of decoded values, which bounds the stack of the recursive decoder. It is
-/// twice the depth that the compiler allows.
+/// Maximum nesting depth of decoded values, which bounds the stack of the recursive decoder. This
+/// limit is twice the depth that the compiler allows.
 const MAX_NESTING_DEPTH: u32 = 512;
 
 /// A buffer of encoded values, called *parts*. Each part is decoded separately and on demand.

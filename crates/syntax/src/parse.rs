@@ -66,8 +66,8 @@ mod grammar {
 use grammar::{Grammar, Rule};
 pub(crate) use outline::{Outline, OutlineStatement, is_operator_or_connective, may_begin, outline};
 
-/// Maximum number of tokens in the statements that one pest call parses together. It bounds the
-/// memory of their common tree.
+/// Maximum number of tokens in the statements that one pest call parses together. The limit bounds
+/// the memory of their parse tree.
 const MAX_TOKENS_AHEAD: usize = 512;
 
 /// True for a word that must be in backquotes to be a name. After a dot and before a colon, every
@@ -164,8 +164,8 @@ struct FileParser<'a> {
     declared: OnceCell<DeclaredNames>,
 }
 
-/// Statements that one call of pest parsed together. The parser takes them from here when it
-/// reaches them.
+/// Statements that one call of pest parsed together, before the parser needs all of them. Each is
+/// taken from here when its turn comes.
 #[derive(Default)]
 struct ParsedAhead {
     tree: ParseTree,

@@ -314,7 +314,7 @@ impl JsonError {
     }
 }
 
-/// Reason why this reader rejected a JSON text that `serde_json` would have accepted so far.
+/// The reason why this reader stopped at a mistake in a JSON text that `serde_json` accepts.
 pub(super) enum Refusal {
     /// The text exceeds the limit on nested lists and objects.
     Depth,

@@ -84,7 +84,7 @@ impl BucketHash {
 /// Minimum number of buckets among which `bucket(key, of: …)` distributes keys.
 const MIN_BUCKETS: u64 = 100;
 /// Maximum number of buckets among which `bucket(key, of: …)` distributes keys. Each bucket then
-/// has a ten-thousandth of a percent of the keys.
+/// has a millionth of the keys.
 const MAX_BUCKETS: i64 = 1_000_000;
 
 /// True if keys can be assigned to this number of buckets: a multiple of 100, up to a million.

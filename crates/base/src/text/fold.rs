@@ -9,8 +9,8 @@
 //! Each class of equal characters has one representative. The representative is the member that is
 //! unchanged by upper-casing and then lower-casing: `k` for `k`, `K` and the Kelvin sign, `σ` for
 //! `σ Σ ς`. If there is no such member, it is the member with the lowest code point. The lowest
-//! code point alone would not do: `ι` would fold to the combining mark U+0345. If the folded text is
-//! normalized afterwards, normalization would attach this mark to the preceding letter.
+//! code point alone would not do: `ι` would fold to the combining mark U+0345. If the folded text
+//! is normalized afterwards, normalization would attach this mark to the preceding letter.
 
 use std::sync::LazyLock;
 
@@ -137,7 +137,8 @@ pub fn full_fold(c: char) -> impl Iterator<Item = char> {
 pub enum CaseEquals {
     /// No other character equals the character when case is ignored.
     Itself,
-    /// Only the other case of the same ASCII letter equals the character when case is ignored.
+    /// When case is ignored, exactly one other character equals the character: the same ASCII
+    /// letter in the other case.
     AsciiCases,
     /// When case is ignored, several other characters equal the character, or one beyond ASCII
     /// does.

@@ -27,8 +27,8 @@ fn parse_address(text: &str) -> Option<IpAddr> {
 }
 
 /// Reports whether an address lies in a network; `None` if either text is invalid. An IPv4 address
-/// in IPv6 form, such as `::ffff:10.0.0.1`, also matches as an IPv4 address. Servers that listen on
-/// both versions see addresses in this form.
+/// in IPv6 form, such as `::ffff:10.0.0.1`, also matches as an IPv4 address. Servers that accept
+/// both IPv4 and IPv6 see addresses in this form.
 pub fn is_in_network(address: &str, network: &str) -> Option<bool> {
     let (address, network) = (parse_address(address)?, parse_network(network)?);
     Some(network.contains(&address) || network.contains(&address.to_canonical()))

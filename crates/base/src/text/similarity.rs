@@ -111,10 +111,10 @@ impl SimilarityPattern {
 struct DistanceColumn<'a> {
     /// The column's values as bit masks, one pair for each block of 64 cells; see [`Scratch`].
     vertical: &'a mut [(u64, u64)],
-    /// The bit mask of the lowest cell of the column, in the last block.
+    /// The bit mask of the column's last cell, within the last block of 64 cells.
     lowest: u64,
-    /// The value of the lowest cell: the distance between the whole prepared text and the processed
-    /// characters.
+    /// The value of the column's last cell: the distance between the whole prepared text and the
+    /// processed characters.
     distance: usize,
     /// Number of characters of the other text processed so far.
     steps: usize,

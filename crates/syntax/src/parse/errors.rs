@@ -1,6 +1,5 @@
-//! Creates the diagnostic for text that the grammar rejects, at the furthest position that parsing
-//! reached. The message names the expected tokens and the token found instead. It may also explain
-//! what the author probably meant.
+//! Creates the diagnostic for the first token that the grammar rejects. The message names the
+//! expected tokens and the token found instead, or it explains what the author probably meant.
 
 mod habits;
 mod missing;

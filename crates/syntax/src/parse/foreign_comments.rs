@@ -50,7 +50,8 @@ pub(super) fn foreign_comment(file: FileId, text: &str, start: usize) -> Option<
     Some(Diagnostic::new(Code::UnknownStatement, shown, message).help(help).likely_fix(span, fixed))
 }
 
-/// Returns a line of a comment with `#`. `None` for a line without words.
+/// Converts a line of a comment of another language to a comment of this language, with `#`. `None`
+/// for a line without words.
 fn commented_line(line: &str) -> Option<String> {
     let words = line.trim().trim_start_matches('*').trim();
     (!words.is_empty()).then(|| format!("# {words}"))

@@ -284,8 +284,8 @@ impl ParseFailure<'_, '_> {
         )
     }
 
-    /// Returns the diagnostic for a quantifier with another word or symbol in place of its `:`,
-    /// such as `any a in list where a > 3`. `None` without such a mistake.
+    /// Returns the diagnostic for a quantifier that has another word or symbol where `:` is
+    /// required, such as `any a in list where a > 3`. `None` without such a mistake.
     fn quantifier_separator(&self) -> Option<Diagnostic> {
         let is_separator =
             matches!(self.found_text, "where" | "if" | "with" | "having" | "|" | "=>" | "satisfies");

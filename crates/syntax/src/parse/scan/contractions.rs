@@ -121,8 +121,9 @@ fn negated_operator(verb: &str) -> Option<String> {
     }
 }
 
-/// Returns the help for `isn't empty` or `isn't blank`. `word` is the last of these words, and
-/// `before` is the source text before the first. The test depends on the type of the value.
+/// Returns the help text for `isn't empty` or `isn't blank`. `word` is `empty` or `blank`, and
+/// `before` is the source text before `isn't`. For `empty`, the help names several tests, because
+/// the right one depends on the type of the value.
 fn help_for_empty(before: &str, word: &str) -> Message {
     let before = before.trim_end();
     let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');

@@ -19,9 +19,9 @@ impl PrecedenceClimber<'_, '_, '_> {
         Some((self.span_text(span), span))
     }
 
-    /// Returns the diagnostic for an operator, made of the next `count` elements, that means
-    /// `meant`. If the operator ignores the case, the help and the fix contain the whole comparison
-    /// with its left operand `left`.
+    /// Returns the diagnostic for an unknown operator, which consists of the next `count` elements
+    /// and means the operator `meant`. If the unknown operator ignores the case, the help and the
+    /// fix contain the whole comparison with its left operand `left`.
     fn other_operator(
         &self,
         left: Span,

@@ -1,5 +1,5 @@
-//! Diagnostics for quantifiers: a misspelt quantifier, a missing condition, and a list in place of
-//! the name for an element.
+//! Diagnostics for quantifiers: a misspelt quantifier, a missing condition, and a list without a
+//! name for its elements.
 
 use super::super::super::context::unexpected_token;
 use super::super::{ParseFailure, Rule};
