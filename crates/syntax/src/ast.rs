@@ -184,7 +184,8 @@ pub struct FlowTool {
     pub name: Ident,
     /// The description of the tool for a language model, if the author wrote one.
     pub description: Option<Spanned<String>>,
-    /// Constant settings, such as the endpoint and the description of the tool's parameter.
+    /// The settings of the tool in braces, as constants: for example its endpoint, and the
+    /// description of its parameter.
     pub entries: Vec<(Ident, Expr)>,
 }
 
@@ -309,10 +310,10 @@ pub struct Test {
 /// An expected result: `expect refunds -> refund_handler(amount: 5) for "refund please", 5`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
-    /// The expected outcome. `ROUTE`, `TABLE.ROUTE` or `default` is the chosen statement; `none`
-    /// means that no statement is chosen. `ROUTER` is the router that chooses the next nodes in
-    /// `then`. `KIND.reject` is a result of payload validation. Empty if the test expects only a
-    /// target (`then`) or a score.
+    /// The expected outcome. `ROUTE`, `TABLE.ROUTE` or `default` is the statement that must be
+    /// chosen; `none` means that none may be. `ROUTER` is the router whose next nodes are in
+    /// `then`. `KIND.reject` means that a payload must be rejected. Empty if the test expects only
+    /// a target (`then`) or a score.
     pub path: Vec<Ident>,
     /// The payload rules that must be violated: `expect KIND.reject "KIND.field.type" at "field"`.
     /// Each element has the id of a rule and, if given, the path at which the violation must be

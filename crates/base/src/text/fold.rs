@@ -247,7 +247,8 @@ pub fn fold_into(text: &str, out: &mut String) {
 /// the padding, the bytes after the last whole chunk would be lower-cased one by one.
 const CHUNK_PADDING: &str = "                                ";
 
-/// Appends `run`, in which only ASCII letters fold, lower-cased by whole machine words.
+/// Appends `run` in lower case to `out`, by whole machine words. Only ASCII letters may fold in
+/// `run`.
 fn push_ascii_folded(run: &str, out: &mut String) {
     let start = out.len();
     out.push_str(run);
@@ -368,8 +369,8 @@ mod tests {
         }
     }
 
-    /// For every character: two characters have the same representative exactly if `regex-syntax`
-    /// puts them in one class.
+    /// Checks every character: two characters have the same representative exactly if
+    /// `regex-syntax` puts them in one class.
     #[test]
     fn agrees_with_regex_on_every_character() {
         let mut by_representative: HashMap<char, Vec<char>> = HashMap::new();

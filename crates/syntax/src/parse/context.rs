@@ -142,7 +142,8 @@ impl<'a> StatementContext<'a> {
         }
     }
 
-    /// Reads a name where every word is allowed as a name, such as after a dot.
+    /// Converts a tree node for a name to an identifier without backquotes. Accepts every word, as
+    /// is right after a dot, for example.
     pub(super) fn read_ident(&self, pair: &Pair<'_>) -> Ident {
         Spanned::new(unquote(self.text(pair)).to_owned(), self.span(pair))
     }

@@ -31,7 +31,7 @@ pub(super) fn negation_error(text: &str, apostrophe: Span) -> Option<Diagnostic>
 
 /// What an author means by a negation.
 enum Meant {
-    /// An operator or a test that replaces the words.
+    /// An operator or test of this language, which the help suggests instead of the negation.
     Operator(String),
     /// One of several tests is meant; the help text names them.
     Choice(Message),

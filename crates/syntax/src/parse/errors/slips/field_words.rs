@@ -12,7 +12,8 @@ use rulec_base::message;
 /// Maximum length in bytes of a statement that a help text repeats.
 const MAX_STATEMENT: usize = 100;
 
-/// The meaning of a word next to a field or its type.
+/// What a word of another language means next to a declared field or its type, as in `optional
+/// level: int`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FieldWord {
     Required,
