@@ -96,7 +96,7 @@ impl SimilarityPattern {
     }
 
     /// Returns the similarity of `text` to the prepared text, from 0 to 1. Allocates nothing if
-    /// `scratch` was used before with a prepared text at least as long. The exception is a `text`
+    /// `scratch` was used before with this prepared text or a longer one. The exception is a `text`
     /// with a capital sigma, whose lower case depends on its neighbours.
     pub fn score(&self, text: &str, scratch: &mut Scratch) -> f64 {
         let mut column = DistanceColumn::new(self, scratch);

@@ -144,7 +144,8 @@ fn help_for_empty(before: &str, word: &str) -> Message {
 /// Returns the diagnostic for a regular expression between slashes, as in `/order (\d+)/`.
 /// `backslash` is the span of a backslash inside it. `None` without slashes.
 ///
-/// A text is a regular expression only after `matches`, and as the pattern of `capture`.
+/// The language has no such syntax: a text is a regular expression only after `matches`, and as the
+/// pattern of `capture`.
 pub(super) fn slashes_error(text: &str, backslash: Span) -> Option<Diagnostic> {
     let at = backslash.start as usize;
     let line_start = text[..at].rfind('\n').map_or(0, |end| end + 1);

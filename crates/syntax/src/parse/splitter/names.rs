@@ -112,8 +112,8 @@ impl Splitter<'_> {
     }
 
     /// True for the word `history` after a word such as `count` on the same line, as in
-    /// `when count history > 3`. No statement begins there, and the error is about `count`. A
-    /// statement of a history has `by` or `keep` after its first word.
+    /// `when count history > 3`. No statement begins there, and the error is about `count`. False
+    /// before `by` or `keep`, as in a `history` statement, and before `within`, as in expressions.
     fn is_counted(&self, index: usize) -> bool {
         index > 0
             && self.sigs[index].indent().is_none()

@@ -39,8 +39,9 @@ impl ParseFailure<'_, '_> {
             || index > self.cx.tokens.start && self.text_of(index - 1) == "."
     }
 
-    /// Returns the start of the path `a.b.c` that ends before the token `end`. `None` if no path
-    /// ends there, or if something other than a name precedes a dot, as in `items[0].name`.
+    /// Returns the index of the first token of the path `a.b.c` that ends before the token `end`.
+    /// `None` if no path ends there, or if something other than a name precedes a dot, as in
+    /// `items[0].name`.
     pub(in super::super) fn path_start(&self, end: usize) -> Option<usize> {
         let is_name =
             |index: &usize| matches!(self.kind_of(*index), Some(TokenKind::Word | TokenKind::Quoted));
@@ -81,7 +82,7 @@ impl ParseFailure<'_, '_> {
         Some(unexpected_token(self.span, message, help).likely_fix(span, written))
     }
 
-    /// Returns the end of the path `a.b.c` that begins at the token `start`.
+    /// Returns the index of the token after the path `a.b.c` that begins at the token `start`.
     pub(super) fn path_end(&self, start: usize) -> usize {
         let mut end = start + 1;
         while self.text_of(end) == "." {
