@@ -29,8 +29,8 @@ pub trait Codec: Sized {
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
 }
 
-/// A table of the compiled rules, such as the table of fields. References to entries are encoded as
-/// ids, and the decoder checks each id against the size of the table.
+/// The tables of the compiled rules, such as the table of fields. A reference to an entry is
+/// encoded as the id of the entry. The decoder checks each id against the size of its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexedTable {
     File,
@@ -71,8 +71,8 @@ impl TableCounts {
     }
 }
 
-/// Maximum nesting depth of decoded values, which bounds the stack of the recursive decoder. It is
-/// twice the depth that the compiler allows.
+/// Maximum nesting depth of decoded values, which bounds the stack of the recursive decoder. This
+/// limit is twice the depth that the compiler allows.
 const MAX_NESTING_DEPTH: u32 = 512;
 
 /// A buffer of encoded values, called *parts*. Each part is decoded separately and on demand.
@@ -100,8 +100,8 @@ impl LazyValues {
 pub struct Writer {
     bytes: Vec<u8>,
     /// The id of each text written before, so that a repeated text is written as its id. `None`
-    /// while a separate part of the value is written, because a part must be decodable without
-    /// earlier texts.
+    /// while a part (a value that is decoded separately) is written, because a part must be
+    /// decodable without earlier texts.
     texts: Option<HashMap<Arc<str>, u32>>,
     /// File id and start offset of the last span written. The next span is encoded as the
     /// difference from these numbers.
@@ -199,8 +199,8 @@ fn unzigzag(number: u64) -> i64 {
 pub struct Reader<'b> {
     rest: &'b [u8],
     pub counts: TableCounts,
-    /// The texts read before, indexed by id. `None` while a separate part of the value is decoded,
-    /// because a part does not refer to earlier texts.
+    /// The texts read before, indexed by id. `None` while a part (a value that is decoded
+    /// separately) is read, because a part does not refer to earlier texts.
     texts: Option<Vec<Arc<str>>>,
     /// File id and start offset of the last span read. The next span is encoded as the difference
     /// from these numbers.
@@ -228,16 +228,16 @@ impl<'b> Reader<'b> {
         }
     }
 
-    /// Returns an error unless all bytes have been read, and all parts (values that are decoded on
-    /// demand).
+    /// Returns an error if some bytes are not read yet, or if some parts (values that are decoded
+    /// on demand) were not requested yet.
     pub fn expect_end(&self) -> Result<(), DecodeError> {
         let at_end = self.rest.is_empty() && self.next_part as usize == self.parts.bytes.len();
         if at_end { Ok(()) } else { Err(DecodeError("something follows the end")) }
     }
 
-    /// Reads the length of the next part, a value that is decoded separately. Returns all parts,
-    /// and the byte range of the next part. Does not decode the part. Returns an error if the range
-    /// is invalid.
+    /// Reads the length of the next part, a value that is decoded separately, but does not decode
+    /// the part. Returns the buffer of all parts, and the byte range of this part in the buffer.
+    /// Returns an error if the buffer is too short.
     pub fn read_part_range(&mut self) -> Result<(Arc<LazyValues>, Range<u32>), DecodeError> {
         let start = self.next_part;
         let end = start.checked_add(u32::read(self)?).filter(|end| *end as usize <= self.parts.bytes.len());

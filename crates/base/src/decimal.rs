@@ -82,9 +82,9 @@ impl Decimal {
         Decimal::from_parts(signed, scale.checked_sub(exponent)?)
     }
 
-    /// True if `float`, the float nearest to the decimal number `text`, keeps all digits of the
-    /// number: its shortest spelling is the same number. Also true if the number and the spelling
-    /// both have too many digits for a [`Decimal`].
+    /// True if no digit of the decimal number `text` is lost in `float`, the float nearest to it:
+    /// the float's shortest spelling is the same number. Also true if both have too many digits for
+    /// a [`Decimal`].
     pub fn is_kept_by_float(text: &str, float: f64) -> bool {
         Decimal::parse(text) == Decimal::from_float(float)
     }
@@ -213,8 +213,8 @@ impl Decimal {
     }
 }
 
-/// Parses the exponent of a number; `None` if the text is no integer. An exponent beyond 64 bits is
-/// treated as a very large one.
+/// Parses the exponent of a number; `None` if the text is no integer. An exponent beyond ±(2^31 -
+/// 1) is replaced by this limit.
 fn parse_exponent(text: &str) -> Option<i64> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     if unsigned.is_empty() || !unsigned.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -224,9 +224,8 @@ fn parse_exponent(text: &str) -> Option<i64> {
     Some(if text.starts_with('-') { -exponent } else { exponent })
 }
 
-/// Removes all factors of ten from the product of two numbers, before they are multiplied. To do
-/// so, divides either number by the factors 2 and 5 in it. Returns the divided numbers, and how
-/// many tens were removed.
+/// Divides two numbers so that their product does not end with a zero: for each pair of factors 2
+/// and 5, divides either number by them. Returns the divided numbers, and the number of pairs.
 fn divide_out_tens(numbers: [i128; 2]) -> ([i128; 2], i64) {
     let count = |mut number: i128, factor: i128| {
         let mut count = 0;

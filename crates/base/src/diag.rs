@@ -227,9 +227,9 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// True if two names are still similar without the words with which both begin. So `choice_timeout`
-/// is not near `choice_tool`, and `Asia/Beijing` not near `Asia/Beirut`. `distance` is the number
-/// of edits that turn one name into the other.
+/// True if two names are similar also in the rest that follows their common first words. So
+/// `choice_timeout` is not near `choice_tool`, and `Asia/Beijing` not near `Asia/Beirut`.
+/// `distance` is the number of edits that turn one name into the other.
 fn is_near_after_common_words(name: &str, candidate: &str, distance: usize) -> bool {
     let common = name.char_indices().zip(candidate.chars()).take_while(|((_, a), b)| a == b);
     let words = common.filter(|((_, c), _)| matches!(c, '_' | '/' | '.' | '-')).last();
@@ -241,8 +241,8 @@ fn is_near_after_common_words(name: &str, candidate: &str, distance: usize) -> b
     is_longer_form || distance <= (shorter / 2).max(1)
 }
 
-/// True if two different names probably are one name, once with a typing error. Names that differ
-/// only in digits or in a plural `s` are different names, and so are very short names.
+/// True if one of two different names is probably the other with a typing error. False for names
+/// that differ only in digits or in a plural `s`, and for very short names.
 pub fn is_typing_error(name: &str, other: &str) -> bool {
     const MIN_LENGTH: usize = 4;
     const MIN_LENGTH_FOR_TWO_ERRORS: usize = 9;

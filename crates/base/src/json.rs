@@ -128,9 +128,8 @@ struct ParseState<'t> {
     text: &'t str,
     /// How many JSON numbers were read so far in the text.
     number_count: usize,
-    /// How far the source text has been searched for numbers: the number of searched bytes, and the
-    /// number of numbers in these bytes. The digits of a number are looked up there if a float
-    /// would round it.
+    /// How far the source text has been searched for numbers: the number of searched bytes, and how
+    /// many numbers begin in them. A later search for the digits of a number continues here.
     searched: (usize, usize),
     /// Number of object keys read so far, over the whole text.
     key_count: usize,
@@ -189,8 +188,8 @@ impl ValueSeed<'_, '_, '_> {
         E::custom("refused")
     }
 
-    /// Returns the depth of the elements of a list or object; an error if the depth exceeds the
-    /// limit.
+    /// Returns the nesting depth of the elements of the list or object that is read now. Returns an
+    /// error if this list or object exceeds the limit on depth.
     fn enter_nesting<E: serde::de::Error>(&mut self) -> Result<usize, E> {
         if self.depth >= MAX_DEPTH { Err(self.set_refusal(Refusal::Depth)) } else { Ok(self.depth + 1) }
     }

@@ -13,8 +13,8 @@ pub enum Threads {
     All,
 }
 
-/// Minimum number of statements per thread. Compiling them takes some milliseconds, which outweighs
-/// the start of a thread.
+/// Minimum number of statements per thread. Compiling this number takes some milliseconds, much
+/// longer than the start of a thread.
 const MIN_STATEMENTS_PER_THREAD: usize = 500;
 /// Maximum number of threads. With more threads, the work that cannot be divided takes most of the
 /// time.

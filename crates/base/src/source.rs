@@ -34,7 +34,8 @@ pub struct Origin {
     /// The name of the document.
     pub name: String,
     /// The parts of the generated file, such as statements, in order. Each has the number of its
-    /// first line, and the position in the document from which the part was generated.
+    /// first line in the generated file, and the position in the document from which it was
+    /// generated.
     pub parts: Vec<(usize, Position)>,
 }
 

@@ -26,7 +26,8 @@ impl Span {
         Span { file, start: start as u32, end: end as u32 }
     }
 
-    /// Returns the smallest span that covers both spans, or `self` if `other` is in another file.
+    /// Returns the smallest span that covers this span and `other`, or this span if `other` is in
+    /// another file.
     #[must_use]
     pub fn to(self, other: Span) -> Span {
         if self.file != other.file {

@@ -48,58 +48,58 @@ pub struct Allow {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum StatementKind {
-    /// Syntax: `import "shared/words.rules"`.
+    /// Uses the declarations of another file, but not its routes: `import "shared/words.rules"`.
     Import { path: Spanned<String> },
-    /// Syntax: `input { text: string }`.
+    /// The fields of a message, with their types: `input { text: string }`.
     Input { fields: Vec<Field> },
-    /// Syntax: `handler file_handler(kind: string, limit?: int) requires permission "files"`.
+    /// A target of routes: `handler find(kind: string, limit?: int) requires permission "files"`.
     Handler { name: Ident, params: Vec<Field>, requires: Vec<Spanned<String>> },
-    /// Syntax: `list file_words = ["file", "files"]` or `list big = from "words.txt"`.
+    /// A named list: `list file_words = ["file", "files"]` or `list big = from "words.txt"`.
     List { name: Ident, source: ListSource },
-    /// Syntax: `let trusted = ctx.user.role == "admin"`.
+    /// A named value or condition: `let trusted = ctx.user.role == "admin"`.
     Let { name: Ident, value: Expr },
-    /// Syntax: `def asks_to(verbs: list<string>) = text contains word any verbs`.
+    /// A `let` with parameters: `def asks_to(verbs: list<string>) = text contains word any verbs`.
     Def { name: Ident, params: Vec<Field>, body: Expr },
-    /// Syntax: `extern fn score(text: string) -> float`.
+    /// A function of the host program: `extern fn score(text: string) -> float`.
     Extern { name: Ident, params: Vec<Field>, result: TypeExpr },
-    /// Syntax: `settings { case: insensitive, normalize: nfkc }`.
+    /// Settings of a file: `settings { case: insensitive, normalize: nfkc }`.
     Settings {
         /// The settings as pairs of a name and a value. A value is an identifier or a literal
         /// expression.
         entries: Vec<(Ident, Expr)>,
     },
-    /// Syntax: `type Order = { total: number }`.
+    /// A named type: `type Order = { total: number }`.
     Type { name: Ident, ty: TypeExpr },
-    /// Syntax: `route NAME priority 10 when COND -> TARGET`.
+    /// A target and its condition: `route NAME priority 10 when COND -> TARGET`.
     Route(Route),
-    /// Syntax: `default -> TARGET`.
+    /// The target of messages that no route takes: `default -> TARGET`.
     Default { target: Target },
-    /// Syntax: `table NAME { route … default … }`.
+    /// Routes that a message reaches only by `goto NAME`: `table NAME { route … default … }`.
     Table { name: Ident, statements: Vec<Statement> },
-    /// Syntax: `test "name" { given text = "x"  expect route }`.
+    /// A message with its expected result: `test "name" { given text = "x"  expect route }`.
     Test(Test),
-    /// Syntax: `choice NAME { branch ID all { COND; COND }  default branch ID }`.
+    /// Chooses a branch: `choice NAME { branch ID all { COND; COND }  default branch ID }`.
     Choice(Choice),
-    /// Syntax: `flow NAME "what it does" keyword exact ["hi"] -> "flow id"`.
+    /// A conversation and its trigger: `flow NAME "what it does" keyword exact ["hi"] -> "id"`.
     Flow(Flow),
-    /// Syntax: `flow tool NAME "what it does" { endpoint: { url: "https://…" } }`.
+    /// The tool that starts flows: `flow tool NAME "what it does" { endpoint: { url: "…" } }`.
     FlowTool(FlowTool),
-    /// Syntax: `router NAME(output) { when COND -> next[1]  otherwise -> next[0] loopback }`.
+    /// Selects next nodes: `router NAME(output) { when COND -> next[1]  otherwise -> next[0] }`.
     Router(Router),
-    /// Syntax: `workflow council { node draft echo -> review  node review vote { threshold: 0.6 }
-    /// -> draft, done by verdict }`
+    /// A graph of nodes, run step by step: `workflow council { node draft echo -> review  node
+    /// review vote { threshold: 0.6 } -> draft, done by verdict }`
     Workflow(Workflow),
-    /// Syntax: `history by ctx.session keep 24h at most 10_000`.
+    /// The earlier messages that rules can read: `history by ctx.session keep 24h at most 10_000`.
     History(History),
-    /// Syntax: `intent refund { keywords ["refund"] examples ["I want my money back"] }`.
+    /// A topic of texts: `intent refund { keywords ["refund"] examples ["I want my money back"] }`.
     Intent(Intent),
-    /// Syntax: `entity order matches r"order (?<id>[0-9]+)"`.
+    /// A pattern to find in a text: `entity order matches r"order (?<id>[0-9]+)"`.
     Entity(Entity),
-    /// Syntax: `lexicon anger { "furious": 0.8, "annoyed": 0.4 }`.
+    /// Words with weights, for a score: `lexicon anger { "furious": 0.8, "annoyed": 0.4 }`.
     Lexicon(Lexicon),
-    /// Syntax: `payload respond rank 9 { response: string not blank }`.
+    /// Requirements for JSON objects: `payload respond rank 9 { response: string not blank }`.
     Payload(Payload),
-    /// Syntax: `group node(kind: string) { … }`, a named set of rules that payloads can include.
+    /// A named set of rules that payloads can include: `group node(kind: string) { … }`.
     Group(Group),
 }
 
@@ -184,7 +184,8 @@ pub struct FlowTool {
     pub name: Ident,
     /// The description of the tool for a language model, if the author wrote one.
     pub description: Option<Spanned<String>>,
-    /// Constant settings, such as the endpoint and the description of the tool's parameter.
+    /// The settings of the tool in braces, as constants: for example its endpoint, and the
+    /// description of its parameter.
     pub entries: Vec<(Ident, Expr)>,
 }
 
@@ -199,8 +200,8 @@ pub enum Trigger {
         /// `ignoring case` or `matching case`. Without either, the settings of the file decide.
         case: Option<Case>,
     },
-    /// A trigger by meaning: the intent classifier compares the message with example sentences and
-    /// keywords: `intent [ examples ] keywords [ … ]`. Either list may be left out.
+    /// A trigger by meaning, `intent [ examples ] keywords [ … ]`: the intent classifier compares
+    /// the message with the example sentences and the keywords. Either list may be left out.
     Intent { examples: Option<Expr>, keywords: Option<Expr> },
 }
 
@@ -309,10 +310,10 @@ pub struct Test {
 /// An expected result: `expect refunds -> refund_handler(amount: 5) for "refund please", 5`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
-    /// The expected outcome. `ROUTE`, `TABLE.ROUTE` or `default` is the chosen statement; `none`
-    /// means that no statement is chosen. `ROUTER` is the router that chooses the next nodes in
-    /// `then`. `KIND.reject` is a result of payload validation. Empty if the test expects only a
-    /// target (`then`) or a score.
+    /// The expected outcome. `ROUTE`, `TABLE.ROUTE` or `default` is the statement that must be
+    /// chosen; `none` means that none may be. `ROUTER` is the router whose next nodes are in
+    /// `then`. `KIND.reject` means that a payload must be rejected. Empty if the test expects only
+    /// a target (`then`) or a score.
     pub path: Vec<Ident>,
     /// The payload rules that must be violated: `expect KIND.reject "KIND.field.type" at "field"`.
     /// Each element has the id of a rule and, if given, the path at which the violation must be
@@ -324,7 +325,7 @@ pub struct Expectation {
     /// The expected score as an operator and a number, such as `score >= 0.6`; `None` if no score
     /// is expected.
     pub score: Option<(Spanned<String>, Spanned<Literal>)>,
-    /// The values of this case for the `columns` of the test, after `for`.
+    /// The values after `for`: one for each path in the `columns` of the test.
     pub values: Vec<Expr>,
     pub span: Span,
 }
@@ -402,7 +403,7 @@ pub enum ExprKind {
     /// `a and b and c`, `a or b or c`, `a unless b unless c`: one operator with two or more
     /// operands. The operands are a flat list, so that a long chain does not become a deep tree.
     Logic(Op, Vec<Expr>),
-    /// `if C then a else b`: the condition, the value if it is true, and the other value.
+    /// `if C then a else b`: the condition `C`, the value `a` if it is true, and otherwise `b`.
     If(Box<[Expr; 3]>),
     /// `a OP b`, where `OP` is not `and`, `or` or `unless`.
     Binary(Box<Binary>),

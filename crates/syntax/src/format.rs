@@ -1,6 +1,7 @@
 //! The formatter. It applies one fixed style to a rules file, so that changes show up as small
-//! diffs. It changes only white space. It uses the lossless tokens and the outline of the parser,
-//! so it needs no grammar of its own. Statements that do not parse keep their text.
+//! diffs. It changes only white space. The parser supplies the tokens, and which tokens form which
+//! statement, so the formatter needs no grammar of its own. Statements that do not parse keep their
+//! text.
 //!
 //! | module | contents |
 //! |---|---|

@@ -1,6 +1,6 @@
-//! Converts rule text to a syntax tree, formats rule text, and writes it. A text is split into
-//! tokens, and the tokens into statements. The grammar parses each statement, and a builder creates
-//! its syntax tree.
+//! Converts rule text to a syntax tree, formats rule text, and writes names and literals as rule
+//! text. A text is split into tokens, and the tokens into statements. The grammar parses each
+//! statement, and a builder creates its syntax tree.
 
 #![forbid(unsafe_code)]
 

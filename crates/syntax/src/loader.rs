@@ -381,7 +381,8 @@ impl ImportLoader<'_> {
     }
 }
 
-/// Returns the diagnostic for a path outside the root folder, and its general help text.
+/// Returns the diagnostic for a path outside the root folder. Also returns the help text to show
+/// with it if no better help is known.
 fn outside_root_error(span: Span, path: &str) -> (Diagnostic, Message) {
     let message = message!("`{path}` is outside the root folder");
     let help = message!(

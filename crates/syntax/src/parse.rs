@@ -58,8 +58,8 @@ use tree::{Pair, Pairs, ParseTree};
 
 pub(crate) use outline::{Outline, OutlineStatement, is_operator_or_connective, may_begin, outline};
 
-/// Maximum number of tokens in the statements that one pest call parses together. It bounds the
-/// memory of their common tree.
+/// Maximum number of tokens in the statements that one pest call parses together. The limit bounds
+/// the memory of their parse tree.
 const MAX_TOKENS_AHEAD: usize = 512;
 
 /// True for a word that must be in backquotes to be a name. After a dot and before a colon, every
@@ -156,8 +156,8 @@ struct FileParser<'a> {
     declared: OnceCell<DeclaredNames>,
 }
 
-/// Statements that one call of pest parsed together. The parser takes them from here when it
-/// reaches them.
+/// Statements that one call of pest parsed together, before the parser needs all of them. Each is
+/// taken from here when its turn comes.
 #[derive(Default)]
 struct ParsedAhead {
     tree: ParseTree,
@@ -255,8 +255,9 @@ impl<'a> FileParser<'a> {
         kind.map(|kind| Statement { kind, span, docs, allows })
     }
 
-    /// Parses a statement, but not the doc comments before it. The parameters and the result are
-    /// the same as for `parse_statement`.
+    /// Parses a statement without the doc comments before it, and without the statements between
+    /// the braces of a table. The parameters mean the same as in `parse_statement`. Returns `None`
+    /// after an error, which is reported.
     fn parse_statement_kind(
         &mut self,
         raw: &RawStatement,
@@ -400,12 +401,12 @@ const MIN_CALL_LIMIT: usize = 50_000_000;
 /// fewer.
 const CALLS_PER_TOKEN: usize = 1000;
 
-/// Raises pest's limit on calls of grammar rules to what a statement of `length` tokens can need.
-/// The limit protects against a grammar that is slower than linear by mistake.
+/// Raises pest's limit on calls of grammar rules to the number that a statement of `length` tokens
+/// can need. The limit protects against a grammar that is slower than linear by mistake.
 ///
 /// All threads share this limit, and pest copies it when a parse begins. So this function never
-/// lowers the limit. It stores the new value in `CURRENT_LIMIT` only after pest has it, because a
-/// thread that reads the value there parses immediately.
+/// lowers the limit. It sets pest's limit before `CURRENT_LIMIT`: a thread that finds its number
+/// there begins to parse immediately.
 fn raise_call_limit(length: usize) {
     static CURRENT_LIMIT: AtomicUsize = AtomicUsize::new(0);
     static RAISE_LOCK: Mutex<()> = Mutex::new(());

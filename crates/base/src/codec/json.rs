@@ -1,5 +1,5 @@
-//! Encodes JSON values and points in time as bytes, so that compiled rules that contain them can be
-//! stored. Their types come from other crates.
+//! Implements [`Codec`] for JSON values and points in time, whose types come from other crates.
+//! Compiled rules can contain such values.
 
 use super::{Codec, DecodeError, Reader, Writer};
 use serde_json::{Map, Number, Value as Json};

@@ -1,5 +1,5 @@
-//! Encodes numbers, texts and collections as bytes. The encodings of all other types of compiled
-//! rules consist of these.
+//! Implements [`Codec`] for numbers, texts and collections. All other types of compiled rules are
+//! encoded as sequences of such values.
 
 use super::{Codec, DecodeError, Reader, Writer};
 use std::sync::Arc;

@@ -72,8 +72,8 @@ impl Arg {
 /// The separator between the items of a list, as a message that is translated.
 const LIST_SEPARATOR: Message = message!(", ");
 
-/// Returns the function that appends a text (second argument) to another one (first argument). For
-/// Chinese, the function also writes the spaces that Chinese text needs around code and numbers.
+/// Returns a function that appends its second argument, a text, to its first. The function for
+/// Chinese also inserts the spaces that Chinese text needs around code and numbers.
 fn push_fn_for(language: Language) -> fn(&mut String, &str) {
     match language {
         Language::English => String::push_str,
@@ -149,8 +149,8 @@ impl Message {
         }
     }
 
-    /// Returns a message that shows the text of this message in `language`, whatever language it is
-    /// later shown in.
+    /// Returns a message whose text is this message in `language`, and which is not translated
+    /// again. If `language` is English, returns the message itself, which can still be translated.
     #[must_use]
     pub fn in_language(&self, language: Language) -> Message {
         match language {
@@ -415,7 +415,7 @@ impl_argument_as_text! {
     std::io::Error serde_json::Error serde_json::Value serde_json::Number std::path::Display<'_>
 }
 
-/// A duration fills a placeholder of a message with its unit, such as `1.5s`.
+/// A duration fills a placeholder of a message as a number with its unit, such as `1.5s`.
 impl Argument for Duration {
     fn to_arg(&self) -> Arg {
         Arg::Text(format!("{self:?}"))

@@ -160,10 +160,10 @@ impl miette::Diagnostic for MietteReport<'_> {
 }
 
 impl SourceCode for MietteReport<'_> {
-    /// Returns the window that contains the span, with the number of its first line. For the
-    /// heading of the report, miette requests zero `lines_before`; the result then has the line and
-    /// column of the label. If the span extends over two windows, returns an error, and miette
-    /// draws the labels of the windows separately.
+    /// Returns the window (the shown lines of a file) that contains the span, with the number of
+    /// its first line. For the heading of the report, miette requests zero `lines_before`. The
+    /// result then has the line and column of the label. Returns an error if the span extends over
+    /// two windows; miette then draws the labels of each window separately.
     fn read_span<'a>(
         &'a self,
         span: &SourceSpan,
@@ -195,9 +195,10 @@ impl SourceCode for MietteReport<'_> {
 struct SourceWindow {
     name: String,
     span: Span,
-    /// Number in its file of the first line of the window (the shown lines), from 1.
+    /// Number of the first line of the window (the shown lines). Lines of the file count from 1.
     first_line: usize,
-    /// Byte offset at which this window starts in the concatenation of all windows of the report.
+    /// Byte offset at which this window (the shown lines) starts in the report's text, which joins
+    /// all windows.
     start: usize,
     /// The text of the window (the shown lines) as it is drawn: control characters are replaced.
     /// Ends with a line feed.
@@ -215,8 +216,8 @@ impl SourceWindow {
         window
     }
 
-    /// Returns the text of the window, as drawn, from its start to the byte offset `end` of the
-    /// file.
+    /// Returns the drawn text of the window (the shown lines) from its start to `end`, a byte
+    /// offset in the file.
     fn text_until(&self, file: &SourceFile, end: u32) -> String {
         let preceding = file.text.get(..self.span.start as usize).unwrap_or_default();
         let at_line_start = preceding.is_empty() || preceding.ends_with(['\n', '\u{feff}']);
@@ -224,7 +225,8 @@ impl SourceWindow {
         format!("{}{}", if at_line_start { "" } else { "…" }, to_printable(&text.replace("\r\n", "\n")))
     }
 
-    /// Converts a byte offset in the file to a byte offset in the concatenation of all windows.
+    /// Converts a byte offset in the file to a byte offset in the report's text, which joins all
+    /// windows (the shown lines of files). The file offset must lie in this window.
     fn to_report_offset(&self, file: &SourceFile, offset: u32) -> usize {
         self.start + self.text_until(file, offset).len()
     }

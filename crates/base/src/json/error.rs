@@ -96,7 +96,7 @@ impl NamedKeys {
 }
 
 impl JsonError {
-    /// Adds a remedy after the known one.
+    /// Adds another remedy to the help: after a semicolon if the error already has a remedy.
     pub fn with_further_help(self, further: Message) -> JsonError {
         let help = match self.help.is_empty() {
             true => further,
@@ -314,7 +314,7 @@ impl JsonError {
     }
 }
 
-/// Reason why this reader rejected a JSON text that `serde_json` would have accepted so far.
+/// The reason why this reader stopped at a mistake in a JSON text that `serde_json` accepts.
 pub(super) enum Refusal {
     /// The text exceeds the limit on nested lists and objects.
     Depth,
@@ -368,8 +368,8 @@ fn format_key(key: &str) -> String {
     out
 }
 
-/// True if the part of the text that is valid JSON has more than `max_depth` nested lists and
-/// objects.
+/// True if the text has more than `max_depth` nested lists and objects before its first syntax
+/// error.
 pub(super) fn exceeds_depth(text: &str, max_depth: usize) -> bool {
     find_offset(text, |depth, _| depth > max_depth) < text.len()
 }

@@ -8,10 +8,10 @@ use std::sync::Arc;
 /// digits of the numbers at these paths and does not round them to floats.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DecimalPaths {
-    /// Whether the value itself, if it is a number, keeps all its digits.
+    /// Whether a number keeps all its digits at the root of this tree, where the path is empty.
     has_number: bool,
-    /// The paths inside each element of a list, or inside the value of each key of a dict; `None`
-    /// if there are none.
+    /// The paths inside each element of a list, or inside each value of a dict. `None` if there are
+    /// no such paths.
     elements: Option<Box<DecimalPaths>>,
     /// The paths inside the fields of a record, by field name.
     fields: BTreeMap<Arc<str>, DecimalPaths>,
@@ -30,24 +30,24 @@ impl DecimalPaths {
         !self.has_number && self.elements.is_none() && self.fields.is_empty()
     }
 
-    /// True if the value itself, if it is a number, keeps all its digits.
+    /// True if a number keeps all its digits at the root of this tree, where the path is empty.
     pub fn has_number(&self) -> bool {
         self.has_number
     }
 
-    /// Returns the paths inside each element of the value, if the value is a list; `None` if there
-    /// are none.
+    /// Returns the paths inside each element of a list, relative to the element. `None` if there
+    /// are no such paths.
     pub fn elements(&self) -> Option<&DecimalPaths> {
         self.elements.as_deref()
     }
 
-    /// Returns the paths inside the value of a key, if the value is a dict or record; `None` if
-    /// there are none.
+    /// Returns the paths inside the value of the key `name` of a record or dict, relative to this
+    /// value. `None` if there are no such paths.
     pub fn field(&self, name: &str) -> Option<&DecimalPaths> {
         self.fields.get(name).or(self.elements.as_deref())
     }
 
-    /// Adds the path of the value itself: if the value is a number, it keeps all its digits.
+    /// Adds the empty path: a number at the root of this tree keeps all its digits.
     pub fn add_number(&mut self) {
         self.has_number = true;
     }

@@ -20,7 +20,7 @@ const MIN_LITERALS_FOR_DUMMY_STATES: usize = 1_000;
 /// DFA, the builder follows the chain of failure transitions from each state. For a literal that
 /// repeats itself, such as `abab…`, that takes time quadratic in the length of the literal.
 const MIN_LENGTH_FOR_NFA: usize = 1_000;
-/// Number of literals per dummy state. More dummy states shorten the cycles of moves that the
+/// Number of literals per dummy state. More dummy states shorten the cycles of swaps that the
 /// builder follows, but enlarge the automaton.
 const LITERALS_PER_DUMMY_STATE: usize = 64;
 

@@ -26,16 +26,16 @@ pub enum BucketHash {
     /// Buckets 0 to 99. The module documentation specifies the algorithm, which never changes.
     Rulec,
     /// Buckets 1 to 100: MurmurHash3 (x86, 32 bits, seed 0) of the UTF-8 bytes of `SEED:KEY`,
-    /// modulo 100, plus 1. Unleash calls the seed `groupId`. A rollout of 25 % takes the buckets up
-    /// to 25.
+    /// modulo 100, plus 1. Unleash calls the seed `groupId`. A rollout of 25 % selects the buckets
+    /// 1 to 25.
     Unleash,
     /// Buckets 1 to 1000: the hash of [`BucketHash::Unleash`], but with MurmurHash3 seed 86028157
     /// and modulo 1000. Unleash selects variants of a feature by this bucket; the weights of the
     /// variants add up to 1000.
     UnleashVariants,
     /// Buckets 0 to 0.999: FNV-1a (32 bits) of the key followed by the seed, modulo 1000, divided
-    /// by 1000. Like the JavaScript library, it hashes UTF-16 code units. This is `hashVersion` 1
-    /// of GrowthBook.
+    /// by 1000. This is `hashVersion` 1 of GrowthBook, whose JavaScript library hashes UTF-16 code
+    /// units, as this function does.
     GrowthBook1,
     /// Buckets 0 to 0.9999: FNV-1a of the seed followed by the key, then FNV-1a of that number in
     /// decimal, modulo 10000, divided by 10000. This is `hashVersion` 2 of GrowthBook.
@@ -84,7 +84,7 @@ impl BucketHash {
 /// Minimum number of buckets among which `bucket(key, of: …)` distributes keys.
 const MIN_BUCKETS: u64 = 100;
 /// Maximum number of buckets among which `bucket(key, of: …)` distributes keys. Each bucket then
-/// has a ten-thousandth of a percent of the keys.
+/// has a millionth of the keys.
 const MAX_BUCKETS: i64 = 1_000_000;
 
 /// True if keys can be assigned to this number of buckets: a multiple of 100, up to a million.
@@ -92,8 +92,8 @@ pub fn is_bucket_count(count: i64) -> bool {
     (MIN_BUCKETS as i64..=MAX_BUCKETS).contains(&count) && count % MIN_BUCKETS as i64 == 0
 }
 
-/// Returns the bucket of a key among `count` buckets; `None` unless [`is_bucket_count`]. The
-/// algorithm is specified in the module documentation. An empty `seed` means no seed.
+/// Returns the bucket of a key among `count` buckets. `None` if [`is_bucket_count`] is false for
+/// `count`. The algorithm is specified in the module documentation. An empty `seed` means no seed.
 pub fn bucket_of(key: &str, seed: &str, count: i64) -> Option<i64> {
     is_bucket_count(count).then(|| fine_bucket(key, seed, count as u64))
 }

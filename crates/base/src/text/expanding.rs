@@ -16,20 +16,20 @@ const EXPANDING_BLOCKS: [std::ops::RangeInclusive<char>; 3] =
 /// Minimum number of characters in an expansion that counts as long.
 const MIN_EXPANSION_CHARS: usize = 4;
 
-/// A character that NFKC replaces by several characters, at least [`MIN_EXPANSION_CHARS`]. Their
-/// text, the expansion, is divided into `head` and the end. Each array has two versions of a text,
-/// both in NFKC. Entry 0 keeps upper and lower case, for comparisons that respect case; entry 1 is
-/// case-folded.
+/// A character whose NFKC form (its expansion) is long, at least [`MIN_EXPANSION_CHARS`]. The
+/// expansion is divided into a head and an end. In each array, entry 0 is the NFKC form of a part,
+/// and entry 1 is that form case-folded.
 pub(super) struct ExpandingChar {
     character: char,
-    /// The start of the expansion, which is followed by `end`.
+    /// The head: the first characters of the expansion, up to `end`. Entry 0 is not case-folded,
+    /// entry 1 is.
     pub head: [String; 2],
-    /// The end of the expansion. It is normalized together with the text that follows, because both
-    /// may compose. It begins at the last character that does not compose with preceding
-    /// characters.
+    /// The end of the expansion. It begins at the last character that does not compose with
+    /// preceding characters. Its characters may compose with the text after the expansion, so both
+    /// are normalized together.
     pub end: String,
-    /// The end of the expansion in NFKC and in both cases, like `head`. It is used if the next
-    /// character of the text cannot compose with the end.
+    /// The same text as `end`, in NFKC. Entry 0 is not case-folded, entry 1 is. It is used if the
+    /// next character of the text cannot compose with the end.
     pub plain_end: [String; 2],
 }
 

@@ -3,21 +3,21 @@
 //!
 //! Two characters are equal exactly if `(?i)` of the `regex` crate treats them as equal. The
 //! equivalence is read from `regex-syntax` on first use and not copied, so an update of that crate
-//! changes both sides together. Folding maps one character to one character: `ß` and `ẞ` are equal,
-//! `ß` and `ss` are not.
+//! changes keywords and regular expressions together. Folding maps one character to one character:
+//! `ß` and `ẞ` are equal, `ß` and `ss` are not.
 //!
 //! Each class of equal characters has one representative. The representative is the member that is
-//! unchanged by upper-casing and then lower-casing: `k` for `k K K`, `σ` for `σ Σ ς`. If there is
-//! no such member, it is the member with the lowest code point. The lowest code point alone would
-//! not do: `ι` would fold to the combining mark U+0345. If the folded text is normalized
-//! afterwards, normalization would attach this mark to the preceding letter.
+//! unchanged by upper-casing and then lower-casing: `k` for `k`, `K` and the Kelvin sign, `σ` for
+//! `σ Σ ς`. If there is no such member, it is the member with the lowest code point. The lowest
+//! code point alone would not do: `ι` would fold to the combining mark U+0345. If the folded text
+//! is normalized afterwards, normalization would attach this mark to the preceding letter.
 
 use std::sync::LazyLock;
 
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 
-/// Number of characters per page of [`FoldTable`]. The size bounds memory and is not tuned: with
-/// it, the table has about forty pages of 1 KB.
+/// Number of characters per page of [`FoldTable`]. The size bounds memory and is not tuned. With
+/// pages of this size, the table has about forty pages of 1 KB.
 const PAGE_CHARS: usize = 256;
 
 /// A two-level table that maps a character to its folded form. A page has the folded forms of 256
@@ -137,10 +137,11 @@ pub fn full_fold(c: char) -> impl Iterator<Item = char> {
 pub enum CaseEquals {
     /// No other character equals the character when case is ignored.
     Itself,
-    /// Only the other case of the same ASCII letter equals the character when case is ignored.
+    /// When case is ignored, exactly one other character equals the character: the same ASCII
+    /// letter in the other case.
     AsciiCases,
-    /// When case is ignored, a character beyond ASCII, or more than one character, equals the
-    /// character.
+    /// When case is ignored, several other characters equal the character, or one beyond ASCII
+    /// does.
     More,
 }
 
@@ -246,7 +247,8 @@ pub fn fold_into(text: &str, out: &mut String) {
 /// the padding, the bytes after the last whole chunk would be lower-cased one by one.
 const CHUNK_PADDING: &str = "                                ";
 
-/// Appends `run`, in which only ASCII letters fold, lower-cased by whole machine words.
+/// Appends `run` in lower case to `out`, by whole machine words. Only ASCII letters may fold in
+/// `run`.
 fn push_ascii_folded(run: &str, out: &mut String) {
     let start = out.len();
     out.push_str(run);
@@ -367,8 +369,8 @@ mod tests {
         }
     }
 
-    /// For every character: two characters have the same representative exactly if `regex-syntax`
-    /// puts them in one class.
+    /// Checks every character: two characters have the same representative exactly if
+    /// `regex-syntax` puts them in one class.
     #[test]
     fn agrees_with_regex_on_every_character() {
         let mut by_representative: HashMap<char, Vec<char>> = HashMap::new();
@@ -407,8 +409,9 @@ mod tests {
         }
     }
 
-    /// Both crates follow Unicode, but they choose different representatives of equal characters.
-    /// So the test folds the result of the other crate once more before it compares.
+    /// Compares full folding with the `caseless` crate. Both follow Unicode, but they choose
+    /// different representatives of equal characters. So the test folds the result of that crate
+    /// once more before it compares.
     #[test]
     fn folds_fully_as_another_implementation_does() {
         let mut several = 0;

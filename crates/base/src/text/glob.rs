@@ -66,9 +66,9 @@ fn tokenize_pattern(pattern: &str) -> impl Iterator<Item = Token> {
 }
 
 impl Glob {
-    /// Compiles `pattern` to be matched against texts prepared in `mode`. Each literal of the
-    /// pattern is prepared separately, so that normalization neither creates nor removes wildcards.
-    /// A full-width `＊` stays literal.
+    /// Compiles `pattern` to be matched against texts that are normalized and case-folded by
+    /// `mode`. Each literal of the pattern is prepared separately in the same way, so that
+    /// normalization neither creates nor removes wildcards. A full-width `＊` stays literal.
     pub fn with_mode(pattern: &str, mode: TextMode) -> Glob {
         let mut pieces = vec![PieceBuilder::default()];
         for token in tokenize_pattern(pattern) {
@@ -95,7 +95,8 @@ impl Glob {
         }
     }
 
-    /// Returns the literals that every matching text contains, prepared in the mode of the pattern.
+    /// Returns the literals that every matching text contains, normalized and case-folded like the
+    /// texts.
     pub fn literals(&self) -> impl Iterator<Item = &str> {
         let rest = self.rest.iter().flat_map(|rest| rest.middle.iter().chain([&rest.last]));
         [&self.first].into_iter().chain(rest).flatten().filter_map(|part| match part {

@@ -27,19 +27,19 @@ fn parse_address(text: &str) -> Option<IpAddr> {
 }
 
 /// Reports whether an address lies in a network; `None` if either text is invalid. An IPv4 address
-/// in IPv6 form, such as `::ffff:10.0.0.1`, also matches as an IPv4 address. Servers that listen on
-/// both versions see addresses in this form.
+/// in IPv6 form, such as `::ffff:10.0.0.1`, also matches as an IPv4 address. Servers that accept
+/// both IPv4 and IPv6 see addresses in this form.
 pub fn is_in_network(address: &str, network: &str) -> Option<bool> {
     let (address, network) = (parse_address(address)?, parse_network(network)?);
     Some(network.contains(&address) || network.contains(&address.to_canonical()))
 }
 
 /// Returns the addresses at the edges of a network: its first two, its last, and the address after
-/// its last. For an IPv4 network, also returns them in their IPv6 form. `None` if the text is not a
-/// network.
+/// its last. For an IPv4 network, also returns them in their IPv6 form, and the first IPv6 address
+/// after all such forms. `None` if the text is not a network.
 ///
-/// The analysis of rules needs to try only these addresses, and `0.0.0.0` and `::`. Any other
-/// address is in the same networks as the greatest of these addresses that is not above it.
+/// The analysis of rules tries only the edges of all networks in the rules, and `0.0.0.0` and `::`.
+/// Any other address is in the same networks as the greatest tried address below it.
 pub fn edge_addresses(network: &str) -> Option<Vec<IpAddr>> {
     let network = parse_network(network)?;
     let (first, last) = (network.network(), network.broadcast());

@@ -123,9 +123,9 @@ impl TextMode {
         }
     }
 
-    /// Appends the prepared `text` to `out` under NFKC, for text with expanding characters
-    /// (characters with a long NFKC form). The head of each expansion comes from a table. The end
-    /// of each expansion is normalized together with the text that follows.
+    /// Appends `text` to `out` in NFKC, case-folded if this mode folds. For a text with expanding
+    /// characters (characters with a long NFKC form). The head of each expansion comes from a
+    /// table. The end of each expansion is normalized together with the text that follows.
     fn prepare_expanding(self, text: &str, out: &mut String) {
         let (mut previous, mut rest_start) = (None, 0);
         let expanding = text.char_indices().filter_map(|(start, c)| Some((start, c, find_expanding(c)?)));
@@ -188,8 +188,8 @@ impl NormalizationForm {
         matches!(self, NormalizationForm::Nfkc | NormalizationForm::Visible)
     }
 
-    /// Returns the characters of a text that this normalization form keeps; some forms remove
-    /// invisible characters.
+    /// Returns the characters of a text without the characters that this normalization form
+    /// removes: the invisible ones, for some forms.
     fn kept_chars(self, text: &str) -> impl Iterator<Item = char> {
         let removes = self.removes_invisible();
         text.chars().filter(move |&c| !(removes && is_default_ignorable(c)))
@@ -206,8 +206,8 @@ impl NormalizationForm {
 
 /// True for common letters that every normalization form keeps and that never compose with a
 /// preceding character. The quick check for normalized text takes dozens of nanoseconds per
-/// character, so the caller leaves out these letters. The check may then report that a normalized
-/// text is not normalized. It never accepts a text that is not normalized.
+/// character, so the caller passes only the other characters to the check. Without these letters,
+/// the check may reject a normalized text, but it never accepts another text.
 fn is_inert(c: char) -> bool {
     matches!(c,
         '\0'..='\u{9f}' | 'À'..='ı' // Latin
@@ -324,7 +324,8 @@ mod tests {
         }
     }
 
-    /// Expanding characters compose with neighbouring characters as their written-out form does.
+    /// A character with a long NFKC form (an expansion) composes with its neighbours as the
+    /// characters of its expansion would.
     #[test]
     fn expanding_characters_compose_with_their_neighbours() {
         let marks =

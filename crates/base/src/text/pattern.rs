@@ -57,10 +57,11 @@ thread_local! {
 
 /// Returns a compiled regular expression with its number of automaton states, from the cache of
 /// this thread if possible. `ignore_case` compiles it as if it began with `(?i)`; `origin` decides
-/// its size limit. Returns `None` if the expression does not compile. The reference evaluator uses
-/// this function, because it keeps no state between evaluations, and so does the analysis, which
-/// tries a few texts. The function also compiles expressions from messages, because the size of the
-/// cache is bounded.
+/// its size limit. Returns `None` if the expression does not compile.
+///
+/// Used by the reference evaluator, which keeps no state between evaluations, and by the analysis,
+/// which tries few texts. Also used for expressions from messages, because the size of the cache is
+/// bounded.
 pub fn compile_cached(pattern: &str, ignore_case: bool, origin: PatternOrigin) -> Option<(meta::Regex, u64)> {
     let size = match origin {
         PatternOrigin::Rules => REGEX_SIZE_LIMIT,

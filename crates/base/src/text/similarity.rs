@@ -96,7 +96,7 @@ impl SimilarityPattern {
     }
 
     /// Returns the similarity of `text` to the prepared text, from 0 to 1. Allocates nothing if
-    /// `scratch` was used before with a prepared text at least as long. The exception is a `text`
+    /// `scratch` was used before with this prepared text or a longer one. The exception is a `text`
     /// with a capital sigma, whose lower case depends on its neighbours.
     pub fn score(&self, text: &str, scratch: &mut Scratch) -> f64 {
         let mut column = DistanceColumn::new(self, scratch);
@@ -111,10 +111,10 @@ impl SimilarityPattern {
 struct DistanceColumn<'a> {
     /// The column's values as bit masks, one pair for each block of 64 cells; see [`Scratch`].
     vertical: &'a mut [(u64, u64)],
-    /// The bit mask of the lowest cell of the column, in the last block.
+    /// The bit mask of the column's last cell, within the last block of 64 cells.
     lowest: u64,
-    /// The value of the lowest cell: the distance between the whole prepared text and the processed
-    /// characters.
+    /// The value of the column's last cell: the distance between the whole prepared text and the
+    /// processed characters.
     distance: usize,
     /// Number of characters of the other text processed so far.
     steps: usize,

@@ -14,7 +14,7 @@ pub struct TextIds {
     short_count: usize,
     long_ids: HashMap<Box<[u8]>, u32, foldhash::fast::FixedState>,
     /// A bit set of the lengths, modulo 64, of the long texts in the map. Most long texts of a
-    /// message have another length than these, so they need not be hashed.
+    /// message have none of these lengths, so they need not be hashed.
     lengths: u64,
 }
 
@@ -28,10 +28,10 @@ struct TextSlot {
 
 /// Value of the field `length` that marks a slot of the hash table as empty.
 const EMPTY_SLOT_LENGTH: u32 = u32::MAX;
-/// Minimum number of slots of a table that may be half full. A table with fewer slots is at most a
+/// Number of slots from which a table may be half full. A table with fewer slots is at most a
 /// quarter full. The sparser table needs fewer comparisons, but more of the processor's cache.
 /// Measured in benches/notes/decision-cost.md, "Late hits and misses at 100 to 1,000 routes".
-const MIN_SPARSE_SLOTS: usize = 1 << 10;
+const MIN_HALF_FULL_SLOTS: usize = 1 << 10;
 /// Maximum length of a text that fits into two words. Not tuned: two words have sixteen bytes.
 const MAX_SHORT_BYTES: usize = 16;
 
@@ -96,7 +96,7 @@ impl TextIds {
             self.long_ids.entry(text.as_bytes().into()).or_insert(id);
             return;
         };
-        let min_slots_per_text = if self.slots.len() < MIN_SPARSE_SLOTS { 4 } else { 2 };
+        let min_slots_per_text = if self.slots.len() < MIN_HALF_FULL_SLOTS { 4 } else { 2 };
         if self.short_count * min_slots_per_text >= self.slots.len() {
             let larger = (self.slots.len() * 2).max(8);
             let slots = std::mem::replace(&mut self.slots, vec![VACANT_SLOT; larger].into());

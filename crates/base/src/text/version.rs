@@ -39,8 +39,8 @@ pub fn parse_version(text: &str) -> Option<Version> {
     }
 }
 
-/// Compares two versions in the normalized form of a [`Version`] that [`parse_version`] returned,
-/// such as `1.2.0`. `None` if one of the texts is in another form.
+/// Compares two versions in the form in which a [`Version`] from [`parse_version`] is displayed,
+/// such as `1.2.0`. `None` if one of the texts is no such version.
 pub fn compare_versions(left: &str, right: &str) -> Option<Ordering> {
     Some(Version::parse(left).ok()?.cmp(&Version::parse(right).ok()?))
 }

@@ -24,8 +24,8 @@ pub struct HistoryPart {
     pub word: Span,
     /// `within DURATION`: only messages that are at most this number of seconds older than `now`.
     pub within: Option<Expr>,
-    /// `after p`: only messages that were recorded after `p`, another element of the history.
+    /// `after p`: only messages that were recorded after the message `p` of the same history.
     pub after: Option<Expr>,
-    /// `before p`: only messages that were recorded before `p`, another element of the history.
+    /// `before p`: only messages that were recorded before the message `p` of the same history.
     pub before: Option<Expr>,
 }

@@ -11,11 +11,11 @@ pub struct Intent {
     pub name: Ident,
     /// The description of the intent's subject, as one sentence, if the author wrote one.
     pub description: Option<Spanned<String>>,
-    /// The lists after each word `keywords`. The word may occur several times, each time with one
-    /// list. A list is a literal or the name of a list.
+    /// The lists after each word `keywords`, which may occur several times. Each is a list literal,
+    /// or the name of a `list` statement.
     pub keywords: Vec<Expr>,
-    /// The lists after each word `examples`. The word may occur several times, each time with one
-    /// list. A list is a literal or the name of a list.
+    /// The lists after each word `examples`, which may occur several times. Each is a list literal,
+    /// or the name of a `list` statement.
     pub examples: Vec<Expr>,
 }
 

@@ -1,5 +1,5 @@
-//! The gaps between tokens. Of each gap, the formatter reads the author's line breaks and comments
-//! here, and decides the spacing to write.
+//! The gaps between tokens: white space and comments. This module finds the author's line breaks
+//! and comments in a gap, and decides whether the formatter writes a space there.
 
 use crate::lex::{self, Token, TokenKind};
 use crate::parse::is_operator_or_connective;

@@ -36,9 +36,9 @@ pub(super) enum LayoutEvent {
     End,
     Indent,
     Dedent,
-    /// Indents the following events one level further, until the `DedentIf` event with the same
-    /// index. The index is the position of a group's `Begin` event. Has an effect only if this
-    /// group is written over several lines.
+    /// Indents the following events one level further, if the group whose `Begin` event has this
+    /// index is written over several lines. The indentation ends at the `DedentIf` event with the
+    /// same index.
     IndentIf(usize),
     DedentIf(usize),
 }

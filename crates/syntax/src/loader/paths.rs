@@ -1,5 +1,5 @@
-//! Remedies for paths of imports and list files that cannot be read: a URL, a pattern, or a name
-//! without its extension.
+//! Help texts for paths of imports and list files that cannot be read. Such a path may be a URL or
+//! a pattern, or lack the extension of the file.
 
 use super::{ImportLoader, Loader, resolve_path};
 use rulec_base::diag::{Diagnostic, Message};

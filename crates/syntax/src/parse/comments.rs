@@ -5,8 +5,9 @@ use rulec_base::diag::{Code, Diagnostic, nearest};
 use rulec_base::message;
 use rulec_base::span::Span;
 
-/// Words that suppress a warning even if no name of a tool precedes them, as in `# noqa: W0105`.
-/// Any other word is more likely the start of an ordinary sentence.
+/// Words that show that a comment was meant to suppress a warning even if no name of a tool
+/// precedes them, as in `# noqa: W0105`. Any other word is more likely the start of an ordinary
+/// sentence.
 const WORDS_WITHOUT_TOOL: [&str; 4] = ["allow", "noqa", "disable", "ignore"];
 
 /// The words by which other tools suppress a warning.

@@ -142,7 +142,8 @@ impl<'a> StatementContext<'a> {
         }
     }
 
-    /// Reads a name where every word is allowed as a name, such as after a dot.
+    /// Converts a tree node for a name to an identifier without backquotes. Accepts every word, as
+    /// is right after a dot, for example.
     pub(super) fn read_ident(&self, pair: &Pair<'_>) -> Ident {
         Spanned::new(unquote(self.text(pair)).to_owned(), self.span(pair))
     }
@@ -321,8 +322,9 @@ pub(super) fn unquote(text: &str) -> &str {
     text.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')).unwrap_or(text)
 }
 
-/// Unwraps a part of a parse tree that the grammar always produces; `invariant` says why. If the
-/// part is missing, debug builds panic, and release builds fail only for this statement.
+/// Unwraps a part of a parse tree that the grammar always produces. `invariant` says why the part
+/// must exist. If it is missing, debug builds panic, and release builds fail only for this
+/// statement.
 pub(super) fn expect_part<T>(part: Option<T>, invariant: impl Display) -> Built<T> {
     part.ok_or_else(|| {
         broken_invariant!("{invariant}");
@@ -350,9 +352,12 @@ pub(super) fn has_child(pair: &Pair<'_>, rule: Rule) -> bool {
 }
 
 /// Returns the names that a statement with errors would have declared. `sigs` has the tokens of the
-/// statement. Empty if the keyword of the statement declares no name, or if no valid name follows
-/// the keyword. A `history` statement declares the names of the history, and an `input` statement
-/// counts as a declaration of the reserved word `input`.
+/// statement. Empty if its keyword declares no name, or if no valid name follows the keyword.
+///
+/// Three statements declare words of the language: `history` declares `history` and `previous`,
+/// `input` declares `input`, and `settings` declares `settings`. The first word is the name in a
+/// statement without its keyword (`late = a > 3`) or with the keyword after it (`words list =
+/// [..]`).
 pub(super) fn declared_names(file: FileId, text: &str, sigs: &[SignificantToken]) -> Vec<Ident> {
     let Some(head) = sigs.first().map(|sig| sig.token) else { return Vec::new() };
     let is_definition = matches!(sigs.get(1).map(|sig| sig.token.text(text)), Some("=" | ":="));
@@ -388,8 +393,8 @@ pub(super) fn declared_names(file: FileId, text: &str, sigs: &[SignificantToken]
     names.chain(name_after_value(file, text, sigs)).collect()
 }
 
-/// Returns the name of a definition that follows its value, as in `let a > 3 = late`. `None` for
-/// other statements.
+/// Returns the name that was written at the end of a definition, after its value, as in `let a > 3
+/// = late`. `None` for other statements.
 fn name_after_value(file: FileId, text: &str, sigs: &[SignificantToken]) -> Option<Ident> {
     let [head, .., sign, name] = sigs else { return None };
     let is_definition = matches!(head.token.text(text), "let" | "list" | "def");

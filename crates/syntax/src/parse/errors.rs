@@ -1,6 +1,5 @@
-//! Creates the diagnostic for text that the grammar rejects, at the furthest position that parsing
-//! reached. The message names the expected tokens and the token found instead. It may also explain
-//! what the author probably meant.
+//! Creates the diagnostic for the first token that the grammar rejects. The message names the
+//! expected tokens and the token found instead, or it explains what the author probably meant.
 
 mod habits;
 mod missing;
@@ -174,9 +173,9 @@ impl<'a> ParseFailure<'_, 'a> {
         nearest(self.found_text, words).map(str::to_owned)
     }
 
-    /// True if an expected bracket, string or number belongs to the statement itself, as the string
-    /// in `import "a.rules"` does. The message then lists it as expected. The same token inside an
-    /// expression is not listed.
+    /// True if `rule` matches a bracket, string or number that is a part of the statement itself,
+    /// such as the string in `import "a.rules"`. False if an expression may begin there, because
+    /// the error message then does not list its first tokens.
     fn is_statement_opening(&self, rule: Rule) -> bool {
         matches!(rule, Rule::open_paren | Rule::open_brace | Rule::string | Rule::number)
             && !self.expects_rule(Rule::run)
@@ -303,8 +302,8 @@ impl<'a> ParseFailure<'_, 'a> {
         self.statement_mistake()
     }
 
-    /// Returns a diagnostic if the word is likely a misspelt statement keyword. Inside a line, only
-    /// one wrong letter makes a word likely.
+    /// Returns a diagnostic if the word is likely a misspelt statement keyword. Inside a line, this
+    /// is likely only if the word differs from a keyword by one typing error.
     fn misspelt_statement(&self, word: Token) -> Option<Diagnostic> {
         let diagnostic = unknown::unknown_statement_error(self.cx.file, self.cx.text, word);
         let index = self.cx.sigs.partition_point(|sig| sig.token.start < word.start);

@@ -88,7 +88,8 @@ pub(super) struct PrecedenceClimber<'c, 'cx, 'p> {
     /// The left operand of the last comparison, `None` before the first one. If a later comparison
     /// has no left operand, its diagnostic suggests repeating this one.
     pub(super) last_left: Option<Span>,
-    /// Whether the operand of a history bound is being parsed. It ends where the next bound begins.
+    /// Whether the value after `within`, `after` or `before` of a history is being parsed. The
+    /// value ends where the next of these words begins.
     pub(super) in_history_bound: bool,
     /// If this expression is the condition of a `count` or `sum`, the byte offset of that word.
     pub(super) count_or_sum_start: Option<u32>,

@@ -132,8 +132,8 @@ pub(super) fn worded_comparison(first: &str, second: &str, third: &str) -> Optio
     })
 }
 
-/// True if a word can mean only one operator, so that a fix is safe. The word differs from the
-/// operator only by case, or is the operator of another language.
+/// True if a word can mean only one operator, so that a fix is safe. The word is an operator in
+/// other letter case, or a known spelling of an operator in other languages.
 pub(super) fn has_one_meaning(word: &str) -> bool {
     let lower = word.to_lowercase();
     TABLE.iter().any(|row| row.spelling == lower || row.foreign.contains(&lower.as_str()))
@@ -153,7 +153,7 @@ pub(super) fn joined_name(text: &str, offset: usize) -> Option<String> {
 }
 
 /// Returns the help text for a word or symbol of another language where an operator is expected.
-/// `None` if it is not known.
+/// `None` for other words and symbols.
 pub(super) fn operator_help(word: &str) -> Option<Message> {
     Some(match word.to_lowercase().as_str() {
         "between" => {
@@ -202,7 +202,7 @@ pub(super) fn operator_help(word: &str) -> Option<Message> {
 }
 
 /// Returns the help text for a word that other languages write before an operand, such as `exists`.
-/// `None` if it is not known.
+/// `None` for other words.
 pub(super) fn prefix_help(word: &str) -> Option<Message> {
     let lower = word.to_lowercase();
     Some(match lower.as_str() {
@@ -354,8 +354,8 @@ pub(super) fn comparison_of_search_position(after: &str) -> Option<(bool, usize)
     is_whole.then_some((is_found, after.len() - digits.len() + count))
 }
 
-/// True for a method by which other languages read a time from a text: `time.parse(at)`. `base` is
-/// the text before the dot.
+/// True for a method with which other languages parse a time, as in `time.parse(at)`. `base` is the
+/// text before the dot.
 pub(super) fn reads_time(name: &str, base: &str) -> bool {
     let (name, base) = (name.to_lowercase(), base.to_lowercase());
     let is_reader = name.starts_with("parse") || name.starts_with("from") || name == "strptime";

@@ -6,7 +6,8 @@ use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::{FileId, Span};
 
-/// Maximum number of lines of a comment without its end.
+/// Maximum number of lines that a comment is assumed to have if its end mark, such as `*/`, is
+/// missing.
 const MAX_LINES: usize = 20;
 
 /// The marks of other languages around a comment of several lines.
@@ -49,14 +50,16 @@ pub(super) fn foreign_comment(file: FileId, text: &str, start: usize) -> Option<
     Some(Diagnostic::new(Code::UnknownStatement, shown, message).help(help).likely_fix(span, fixed))
 }
 
-/// Returns a line of a comment with `#`. `None` for a line without words.
+/// Converts a line of a comment of another language to a comment of this language, with `#`. `None`
+/// for a line without words.
 fn commented_line(line: &str) -> Option<String> {
     let words = line.trim().trim_start_matches('*').trim();
     (!words.is_empty()).then(|| format!("# {words}"))
 }
 
-/// Returns the length in bytes of the comment at the start of a text that lacks the end of the
-/// comment. The comment ends before an empty line, and before a line that begins a statement.
+/// Returns the length in bytes of a comment whose end mark, such as `*/`, is missing. `text` begins
+/// with the comment. The comment ends before an empty line, and before a line that begins a
+/// statement.
 fn length_of_lines(text: &str) -> usize {
     let mut length = 0;
     for (index, line) in text.split_inclusive('\n').enumerate() {

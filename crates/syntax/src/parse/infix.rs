@@ -102,8 +102,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         (has_unit && is_name).then(|| diagnostic.likely_fix(left, "history"))
     }
 
-    /// Returns the diagnostic for a wrong word in place of `where`, such as `with`. The parser is
-    /// at this word. `None` without such a mistake.
+    /// Returns the diagnostic for a word such as `with` that was meant as `where`. The parser is at
+    /// this word. `None` without such a mistake.
     fn names_after_other_word(&self) -> Option<Diagnostic> {
         let start = self.element_span(self.position).start;
         let index = self.cx.sigs.partition_point(|sig| sig.token.start < start);

@@ -67,9 +67,9 @@ pub fn number_with_unit(text: &str) -> Option<(Literal, bool)> {
     (!unit.is_empty()).then(|| (value, unit.ends_with('B')))
 }
 
-/// Returns the number that a 64-bit float stores in place of the decimal number `text`, if both
-/// have different digits. The caller warns the author. `None` if the float keeps all digits, or if
-/// `text` is an integer.
+/// Returns the number that a 64-bit float stores in place of the decimal number `text`, if its
+/// digits differ from the digits of `text`. The caller warns the author. `None` if the float keeps
+/// all digits, or if `text` is an integer.
 pub(super) fn inexact_number(text: &str) -> Option<String> {
     let (digits, unit) = text.split_at(digits_end(text));
     let plain_digits: String = digits.chars().filter(|c| *c != '_').collect();

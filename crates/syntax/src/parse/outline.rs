@@ -31,15 +31,16 @@ pub struct OutlineStatement {
     /// Whether the statement was parsed without errors. For a table, only errors in its head and
     /// braces count.
     pub is_sound: bool,
-    /// The documentation of the statement, and the number of its `allow` comments. The formatter
-    /// must keep both.
+    /// The documentation of the statement, and the number of its `allow` comments. Formatting must
+    /// change neither.
     pub notes: (String, usize),
     /// The statements between a table's braces, and the index of the closing brace if present.
     pub table: Option<(Vec<OutlineStatement>, Option<usize>)>,
 }
 
 impl OutlineStatement {
-    /// Returns the index after the last token. An unclosed table ends with its last statement.
+    /// Returns the index after the last token of the statement. A table whose closing brace is
+    /// missing ends where its last inner statement ends.
     pub fn end(&self) -> usize {
         match &self.table {
             None => self.tokens.end,

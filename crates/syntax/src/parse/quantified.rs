@@ -76,8 +76,8 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         self.make_node(ExprKind::Quantifier { kind, var, list, body }, element.span, height)
     }
 
-    /// Parses the condition of a quantifier. `number` is the byte offset at which a `count` or
-    /// `sum` begins, whose result is a number.
+    /// Parses the condition of a quantifier. For a `count` or `sum`, `number` is the byte offset of
+    /// this word; it is `None` for quantifiers whose result is not a number.
     fn parse_body(&mut self, pair: Pair<'p>, number: Option<u32>) -> Built<ExprNode> {
         let mut body = PrecedenceClimber::from_pair(self.cx, pair);
         body.count_or_sum_start = number;

@@ -27,9 +27,9 @@ pub(super) fn unknown_statement(cx: &StatementContext<'_>) -> Diagnostic {
         .unwrap_or_else(|| unknown::unknown_statement_error(cx.file, cx.text, cx.sigs[first].token))
 }
 
-/// Returns the diagnostic for a line whose first word begins no statement, so that the line was
-/// added to the statement before it. The word is the token at `index`. `None` for a word that may
-/// continue a statement.
+/// Returns the diagnostic for a line that begins no statement, so that the splitter counted its
+/// tokens as a part of the statement before it. The first word of the line is the token at `index`.
+/// `None` for a word that may continue a statement.
 pub(super) fn line_without_keyword(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic> {
     let word = text_of(cx, index);
     let continues = terminals::find_word(word).is_some_and(terminals::Terminal::continues_statement)
@@ -251,8 +251,8 @@ fn definition_without_word(cx: &StatementContext<'_>) -> Option<Diagnostic> {
     Some(diagnostic.help(message!("write `{replacement}`")).fix(head, replacement))
 }
 
-/// Returns the diagnostic for a wrong word in place of `where`: `when late with late = n > 3`.
-/// `tokens` are the tokens before the unexpected one. `None` without such a mistake.
+/// Returns the diagnostic for a word that was meant as `where`: `when late with late = n > 3`. The
+/// word is one of `tokens`, which begin with the statement. `None` without such a mistake.
 pub(super) fn word_for_where(cx: &StatementContext<'_>, tokens: Range<usize>) -> Option<Diagnostic> {
     let is_word = |index: &usize| {
         matches!(
@@ -275,8 +275,8 @@ pub(super) fn word_for_where(cx: &StatementContext<'_>, tokens: Range<usize>) ->
     Some(foreign_syntax_error(span, message, "where"))
 }
 
-/// Returns the diagnostic for names of parts of a condition in braces, as in `when C { let n = 1 }
-/// -> h`. The word `let` is the token at `word`. `None` without such braces.
+/// Returns the diagnostic for local names that are defined in braces, as in `when C { let n = 1 }
+/// -> h`, and not after `where`. The word `let` is the token at `word`. `None` without such braces.
 fn locals_in_braces(cx: &StatementContext<'_>, word: usize) -> Option<Diagnostic> {
     let open = word.checked_sub(1).filter(|open| kind_of(cx, *open) == Some(TokenKind::OpenBrace))?;
     let mut depth = 0_usize;

@@ -1,9 +1,10 @@
-//! Splits a file into statements. It reads only tokens and no grammar, so that an error in one
-//! statement leaves all others readable.
+//! Splits a file into statements. The splitter reads only tokens and no grammar, so an error in one
+//! statement does not affect the others.
 //!
 //! A statement starts with its keyword outside all brackets. If such a keyword starts a line at
-//! column 0 while a bracket is open, the closing bracket is missing. In a table, the same applies
-//! at the indentation of the table's statements. All open brackets then count as closed.
+//! column 0 while a bracket is open, the closing bracket is missing. All open brackets then count
+//! as closed. Within a table, this also applies to a keyword at the indentation of the table's
+//! statements.
 
 mod names;
 
@@ -73,7 +74,8 @@ struct CurrentStatement {
 }
 
 impl CurrentStatement {
-    /// True if the statement begins with the word of one of these grammar rules.
+    /// True if the statement's keyword belongs to a statement that one of these grammar rules
+    /// matches.
     fn is_one_of(&self, rules: &[Rule]) -> bool {
         self.word.and_then(|word| word.statement).is_some_and(|rule| rules.contains(&rule))
     }
@@ -281,9 +283,10 @@ impl<'a> Splitter<'a> {
         first.and_then(|first| self.sigs[first].indent()).unwrap_or(0)
     }
 
-    /// Returns the bracket that is probably unclosed, and the bracket that closed it by mistake,
-    /// where the indentation says so: a brace at the start of a line closed a bracket of a line
-    /// that is indented further. `outer` is the bracket that remained open.
+    /// If the indentation shows that a brace closed a wrong bracket, returns the bracket that is
+    /// probably unclosed, and this brace. The brace starts a line. The line of the unclosed bracket
+    /// is indented further than the brace. The line of `outer`, the bracket that remained open, is
+    /// indented as far as the brace. Otherwise returns `None`.
     fn misattributed(&self, outer: usize) -> Option<(usize, usize)> {
         let (opened, closed) = self.closed_by_mistake.filter(|(opened, _)| *opened > outer)?;
         let margin = self.sigs[closed].indent()?;

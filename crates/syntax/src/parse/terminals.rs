@@ -460,7 +460,7 @@ pub(super) fn token_code(token: Token, text: &str, previous: Option<Token>) -> u
     }
 }
 
-/// Returns the lowest and the highest code of the terminals in these classes.
+/// Returns the lowest and the highest code of the terminals in the classes `from` to `to`.
 #[cfg(test)]
 pub(super) fn code_range(from: TerminalClass, to: TerminalClass) -> (u8, u8) {
     let codes = || {

@@ -145,8 +145,9 @@ fn words_of_other_languages(lower: &str, rest: &str) -> Option<Message> {
     })
 }
 
-/// Returns the help for a line whose statement can be read from its words: the import of a file,
-/// or a definition of SQL. `line` begins with the word. `None` for other lines.
+/// Returns the help text for a line whose first words show which statement the author means.
+/// Examples: `from "a.rules" …` (an import), `with a as …` (a `let`) and `routes {` (a `route`).
+/// `line` begins with the word `lower`. `None` for other lines.
 fn statement_in_other_words(lower: &str, line: &str) -> Option<Message> {
     let mut words = line.split_whitespace().skip(1);
     Some(match lower {

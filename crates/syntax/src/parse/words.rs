@@ -139,7 +139,8 @@ mod tests {
         }
     }
 
-    /// The page is for readers and the table for editors; both explain a statement with one text.
+    /// Each statement is explained by the same text in `docs/statements.md`, which people read, and
+    /// in the table of words, which editors show.
     #[test]
     fn statements_are_explained_as_on_their_page() {
         let page = include_str!("../../../../docs/statements.md");

@@ -20,7 +20,8 @@ pub struct NetworkSet {
 type PrefixMap = Vec<(u32, HashMap<u128, u32, foldhash::fast::FixedState>)>;
 
 impl NetworkSet {
-    /// Creates a set of the IP networks that the texts contain; `None` if a text is no network.
+    /// Creates a set of the IP networks that the texts name. `None` if a text is missing or names
+    /// no network.
     pub fn new<'t>(texts: impl Iterator<Item = Option<&'t str>>) -> Option<NetworkSet> {
         let mut set = NetworkSet::default();
         for text in texts {

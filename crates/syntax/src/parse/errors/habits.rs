@@ -1,5 +1,6 @@
-//! Diagnostics for syntax from other languages at the point where parsing fails: comments,
-//! separators, types and schema keywords. Each diagnostic gives the correct spelling.
+//! Diagnostics for syntax of other languages at the token where parsing fails: comments,
+//! separators, types and schema keywords. Each diagnostic gives the syntax of this language
+//! instead.
 
 use super::super::foreign_comments::foreign_comment;
 use super::super::{Rule, foreign};

@@ -10,7 +10,8 @@ use rulec_base::diag::{Diagnostic, nearest};
 use rulec_base::message;
 use rulec_base::span::Span;
 
-/// The names of types to which authors convert a value.
+/// The type names that are recognized in `let total = price: decimal`, for which the help suggests
+/// `as`.
 const TYPES: [&str; 8] = ["string", "int", "number", "float", "bool", "decimal", "datetime", "list"];
 
 impl ParseFailure<'_, '_> {
@@ -170,8 +171,9 @@ impl ParseFailure<'_, '_> {
         Some(diagnostic.fix(Span { end: span.start, ..span }, "-> "))
     }
 
-    /// Returns a diagnostic for `:` or `then` in a route that has its arrow after it. `None` if
-    /// the symbol or word was meant as the arrow.
+    /// Returns a diagnostic for `:` or `then` within the condition of a route, where an arrow
+    /// follows later. `None` if no arrow follows, because the symbol or word was then meant as the
+    /// arrow.
     fn mark_in_condition(&self) -> Option<Diagnostic> {
         let after = self.token_index + 1;
         let is_arrow = |index: &usize| matches!(self.text_of(*index), "->" | "=>");

@@ -66,8 +66,8 @@ impl ParseFailure<'_, '_> {
             .or_else(|| self.bare_text())
     }
 
-    /// Returns the diagnostic for the name of a file in a list statement without quotes or `=`.
-    /// `None` without such a mistake.
+    /// Returns the diagnostic for a list of a file that lacks the `=` or the quotes: `list words
+    /// from "a.txt"`, `list words = a.txt`. `None` without such a mistake.
     fn file_of_list(&self) -> Option<Diagnostic> {
         if self.rule != Rule::list_statement {
             return None;
@@ -284,8 +284,8 @@ impl ParseFailure<'_, '_> {
         )
     }
 
-    /// Returns the diagnostic for a quantifier with another word or symbol in place of its `:`,
-    /// such as `any a in list where a > 3`. `None` without such a mistake.
+    /// Returns the diagnostic for a quantifier that has another word or symbol where `:` is
+    /// required, such as `any a in list where a > 3`. `None` without such a mistake.
     fn quantifier_separator(&self) -> Option<Diagnostic> {
         let is_separator =
             matches!(self.found_text, "where" | "if" | "with" | "having" | "|" | "=>" | "satisfies");
@@ -365,7 +365,7 @@ impl ParseFailure<'_, '_> {
         Some(diagnostic.fix(span, format!(" = {list}")))
     }
 
-    /// Returns the diagnostic for an index as an expected node of a test, as in `expect check ->
+    /// Returns the diagnostic for `next[0]` where a test expects a node, as in `expect check ->
     /// next[0]`. A test must name the node itself. `None` without such a mistake.
     fn next_in_test(&self) -> Option<Diagnostic> {
         let is_next = self.found_text == "["
@@ -404,8 +404,9 @@ impl ParseFailure<'_, '_> {
         Some(diagnostic.fix(span, list))
     }
 
-    /// Finds a field whose `?` follows the type, as in `n: int?`. Returns the span of the field and
-    /// its correct spelling; `None` without this mistake.
+    /// Corrects a field whose `?` follows its type, as in `n: int?`. The unexpected token is the
+    /// `?`. Returns the span of the field and its correct spelling. `None` if no field ends before
+    /// the `?`.
     pub(super) fn misplaced_mark(&self) -> Option<(Span, String)> {
         let colon = self.colon_before(self.token_index)?;
         let first = colon - 1;

@@ -19,8 +19,9 @@ pub(in super::super) fn prefixed_text(prefix: &str, text: &str) -> Option<String
     }
 }
 
-/// Returns `join([…], "")` for a template such as `hi {name}`. The braces may be doubled, or follow
-/// a `$`. `None` if the template contains no name in braces.
+/// Returns the call `join([…], "")` that replaces a string template of another language, such as
+/// `hi {name}`. The braces may be doubled, or follow a `$`. `None` if the template contains no name
+/// in braces.
 pub fn joined_template(template: &str) -> Option<String> {
     let (mut parts, mut has_name) = (Vec::new(), false);
     let mut rest = template;

@@ -1,5 +1,6 @@
-//! Finds what an author means by text around a character that the language does not have: a
-//! negation such as `doesn't contain`, or a regular expression between slashes.
+//! Recognizes English negations such as `doesn't contain`, by their apostrophe, and regular
+//! expressions between slashes, by a backslash. The language has neither, so a diagnostic suggests
+//! what the author probably means.
 
 use super::super::foreign;
 use rulec_base::diag::{Code, Diagnostic, Message};
@@ -30,7 +31,7 @@ pub(super) fn negation_error(text: &str, apostrophe: Span) -> Option<Diagnostic>
 
 /// What an author means by a negation.
 enum Meant {
-    /// An operator or a test that replaces the words.
+    /// An operator or test of this language, which the help suggests instead of the negation.
     Operator(String),
     /// One of several tests is meant; the help text names them.
     Choice(Message),
@@ -120,8 +121,9 @@ fn negated_operator(verb: &str) -> Option<String> {
     }
 }
 
-/// Returns the help for `isn't empty` or `isn't blank`. `word` is the last of these words, and
-/// `before` is the source text before the first. The test depends on the type of the value.
+/// Returns the help text for `isn't empty` or `isn't blank`. `word` is `empty` or `blank`, and
+/// `before` is the source text before `isn't`. For `empty`, the help names several tests, because
+/// the right one depends on the type of the value.
 fn help_for_empty(before: &str, word: &str) -> Message {
     let before = before.trim_end();
     let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
@@ -142,7 +144,8 @@ fn help_for_empty(before: &str, word: &str) -> Message {
 /// Returns the diagnostic for a regular expression between slashes, as in `/order (\d+)/`.
 /// `backslash` is the span of a backslash inside it. `None` without slashes.
 ///
-/// A text is a regular expression only after `matches`, and as the pattern of `capture`.
+/// The language has no such syntax: a text is a regular expression only after `matches`, and as the
+/// pattern of `capture`.
 pub(super) fn slashes_error(text: &str, backslash: Span) -> Option<Diagnostic> {
     let at = backslash.start as usize;
     let line_start = text[..at].rfind('\n').map_or(0, |end| end + 1);
@@ -199,7 +202,8 @@ pub(super) fn slashes_error(text: &str, backslash: Span) -> Option<Diagnostic> {
 /// The help for a regular expression where the language does not accept one.
 const REGEX_HELP: Message = message!("write a regular expression as a text: `x matches r\"…\"`");
 
-/// True if a line up to its `=` begins a definition: `let p`, `list p`, or `… where p`.
+/// True if `line`, a source line up to its `=`, begins a definition, such as `let p`, `list p` or
+/// `route a when C where p`.
 fn is_definition(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
     matches!(words.as_slice(), ["let" | "list", _] | [.., "where", _])

@@ -8,7 +8,7 @@ use rulec_base::message;
 use rulec_base::span::Span;
 
 /// Returns the diagnostic for a line of prose, which is neither a statement nor a comment. `span`
-/// is a character of this line, and `text` the text of the file.
+/// is the span of a character in this line, and `text` is the text of the file.
 pub(super) fn heading_error(span: Span, text: &str) -> Diagnostic {
     let start = text[..span.start as usize].rfind('\n').map_or(0, |at| at + 1);
     let line = text[start..].lines().next().unwrap_or_default().trim_end();
@@ -91,7 +91,8 @@ pub(super) fn unclosed_string_error(token: Token, span: Span, slice: &str, text:
     Diagnostic::new(Code::UnclosedString, span, message!("this string is not closed")).help(help)
 }
 
-/// Returns the span of the word `interval` if it lies directly before a token. `None` otherwise.
+/// If the word `interval` directly precedes a token, as in SQL, returns the span of both together.
+/// `span` is the span of the token. `None` for any other word.
 fn interval_before(text: &str, span: Span) -> Option<Span> {
     let before = text[..span.start as usize].trim_end();
     let start = before.len().checked_sub("interval".len())?;
@@ -158,8 +159,8 @@ pub(super) struct FlowTracker {
 }
 
 impl FlowTracker {
-    /// True if the token at `offset` is within a `flow` statement. The target of a flow is a text,
-    /// not a name. `text` is the text of the file. Offsets must not decrease from call to call.
+    /// True if the token at `offset` is within a `flow` statement, where a quoted text may be the
+    /// id of the flow. `text` is the text of the file. Offsets must not decrease from call to call.
     pub(super) fn is_in_flow(&mut self, text: &str, offset: usize) -> bool {
         let read_end = self.read_end;
         let breaks = memchr::memchr_iter(b'\n', &text.as_bytes()[read_end..offset]);

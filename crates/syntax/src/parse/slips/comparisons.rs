@@ -10,8 +10,8 @@ use rulec_base::span::Span;
 use rulec_lang::operators::{self, Negation, Op};
 
 impl PrecedenceClimber<'_, '_, '_> {
-    /// Returns the source text of the operand or comparison from the element `first` up to the next
-    /// `and`, `or` or `unless`, with its span. `None` if there is none.
+    /// Returns the source text and span of the elements from `first` up to the next `and`, `or` or
+    /// `unless`. `None` if there are no such elements.
     fn rest_of_comparison(&self, first: usize) -> Option<(&str, Span)> {
         let end = self.comparison_end(first);
         let last = end.checked_sub(1).filter(|last| *last >= first && first < self.elements.len())?;
@@ -19,9 +19,9 @@ impl PrecedenceClimber<'_, '_, '_> {
         Some((self.span_text(span), span))
     }
 
-    /// Returns the diagnostic for an operator, made of the next `count` elements, that means
-    /// `meant`. If the operator ignores the case, the help and the fix contain the whole comparison
-    /// with its left operand `left`.
+    /// Returns the diagnostic for an unknown operator, which consists of the next `count` elements
+    /// and means the operator `meant`. If the unknown operator ignores the case, the help and the
+    /// fix contain the whole comparison with its left operand `left`.
     fn other_operator(
         &self,
         left: Span,
@@ -166,8 +166,9 @@ impl PrecedenceClimber<'_, '_, '_> {
         Some(foreign_syntax_error(span, message, &written))
     }
 
-    /// Returns the diagnostic for two durations with `and` or `&` between them, as in `waited > 2h
-    /// and 30min`. The parser is at the word. `None` if a comparison begins after it.
+    /// Returns the diagnostic for two durations that are joined by `word`, which is `and` or `&`:
+    /// `waited > 2h and 30min`. The parser is at this word. `None` without such a mistake, for
+    /// example if the second duration begins another comparison.
     pub(in super::super) fn joined_durations(&self, word: &str) -> Option<Diagnostic> {
         let is_number = |index: usize| self.kind_at(index) == Some(ExprElementKind::Number);
         let is_joint = matches!(word, "and" | "&" | "&&" | "AND");

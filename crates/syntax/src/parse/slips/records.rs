@@ -13,8 +13,8 @@ use rulec_base::span::Span;
 const MAX_CONDITION: usize = 160;
 
 impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
-    /// Returns the diagnostic for a record in place of a condition. The parser is at the record.
-    /// `None` for a record that is a value.
+    /// Returns the diagnostic for a record in place of a condition, as in `when { n: 3 }`. The
+    /// parser is at the record. `None` if the record is no condition but a value.
     pub(in super::super) fn record_as_condition(&self, record: ExprElement) -> Option<Diagnostic> {
         let before = match self.position.checked_sub(1) {
             Some(before) => self.text_at(before),
@@ -141,8 +141,9 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         }
     }
 
-    /// Returns the diagnostic for parentheses that do not contain one expression. They contain
-    /// `count` expressions, or a field and its value with `:` between them.
+    /// Returns the diagnostic for parentheses that contain no expression, or several. `count` is
+    /// the number of expressions. A field and its value with `:` between them are no expression;
+    /// the help then suggests `==`.
     pub(in super::super) fn group_error(&self, group: ExprElement, count: usize) -> Diagnostic {
         let message = message!("parentheses must contain exactly one expression");
         let mut arguments = self.inner_pairs(group).filter(|part| part.as_rule() == Rule::argument);

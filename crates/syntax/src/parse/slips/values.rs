@@ -78,6 +78,7 @@ impl PrecedenceClimber<'_, '_, '_> {
     }
 
     /// Returns the index of the first element of the operand that ends before the element `end`.
+    /// `None` if no operand ends there.
     pub(super) fn operand_start(&self, end: usize) -> Option<usize> {
         let is_suffix = |index: &usize| {
             matches!(self.kind_at(*index), Some(ExprElementKind::Member | ExprElementKind::Brackets))
@@ -405,8 +406,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         Some(self.list_error(braces, &elements))
     }
 
-    /// Returns the diagnostic for a list in other brackets. `elements` are its constants. The fix
-    /// keeps comments and line breaks between the constants.
+    /// Returns the diagnostic for a list of constants that is not in `[` and `]`. `elements` is the
+    /// source text of the constants. The fix keeps comments and line breaks between the constants.
     pub(super) fn list_error(&self, list: ExprElement, elements: &str) -> Diagnostic {
         let written = self.element_text(list);
         let message = message!("a list is written in brackets");
@@ -419,8 +420,8 @@ impl PrecedenceClimber<'_, '_, '_> {
     }
 }
 
-/// Returns the source text of constants with one comma between two of them. Everything else between
-/// the constants stays.
+/// Returns the source text of constants with exactly one comma between two neighbours. White space
+/// and comments between the constants stay.
 fn with_commas(source: &str) -> String {
     let mut written = String::with_capacity(source.len());
     // The end of the last constant, if no comma follows it yet.

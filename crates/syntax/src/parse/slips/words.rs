@@ -26,9 +26,9 @@ impl PrecedenceClimber<'_, '_, '_> {
             .or_else(|| self.loopback())
     }
 
-    /// Returns the operand that means every element of the list `base`, if an operator with a list
-    /// precedes it: `any words` after `contains`, and `words` after `in`. `None` without such an
-    /// operator.
+    /// Returns the operand that replaces `words[*]`, which means every element of the list `base`.
+    /// It is `any words` after an operator such as `contains`, and `words` after `in`. `None`
+    /// without an operator before it.
     pub(super) fn every_element_after_operator(&self, base: Span) -> Option<String> {
         let first = (0..self.position).find(|index| self.element_span(*index).start == base.start)?;
         let op = Op::from_spelling(self.text_at(first.checked_sub(1)?))?;
@@ -189,9 +189,9 @@ impl PrecedenceClimber<'_, '_, '_> {
         Some(unexpected_token(span, message, help).likely_fix(whole, written))
     }
 
-    /// Adds to a diagnostic the function or the operator that replaces a method call. `value` is
-    /// the text before the method, and `args` are its arguments. `written` replaces the span
-    /// `call`. The parser is at the parentheses of the call.
+    /// Adds a help text and a fix to the diagnostic for a method call. The fix replaces the span
+    /// `call` by `written`, a function call or a condition. `value` is the text before the method,
+    /// and `args` are its arguments. The parser is at the parentheses of the call.
     pub(in super::super) fn replaced_call(
         &self,
         diagnostic: Diagnostic,

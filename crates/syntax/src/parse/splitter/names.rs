@@ -89,9 +89,9 @@ impl Splitter<'_> {
             })
     }
 
-    /// True for a text that begins a line before `import` or `test`, as in `"x.rules" import`. A
-    /// statement begins there, and its error is about the order. After a word such as `from` or
-    /// `else`, the text belongs to the statement before it.
+    /// True for a string that begins a line before the word `import` or `test`, as in `"x.rules"
+    /// import`. A statement begins there, and its error is about the order. After a word such as
+    /// `from` or `else`, the string belongs to the statement before it.
     pub(super) fn is_text_before_keyword(&self, index: usize) -> bool {
         let begins_line = |index: usize| self.sigs.get(index).is_some_and(|sig| sig.indent().is_some());
         self.sigs[index].token.kind == TokenKind::String
@@ -112,8 +112,8 @@ impl Splitter<'_> {
     }
 
     /// True for the word `history` after a word such as `count` on the same line, as in
-    /// `when count history > 3`. No statement begins there, and the error is about `count`. A
-    /// statement of a history has `by` or `keep` after its first word.
+    /// `when count history > 3`. No statement begins there, and the error is about `count`. False
+    /// before `by` or `keep`, as in a `history` statement, and before `within`, as in expressions.
     fn is_counted(&self, index: usize) -> bool {
         index > 0
             && self.sigs[index].indent().is_none()
@@ -131,7 +131,8 @@ impl Splitter<'_> {
             || indent.is_some_and(|indent| self.is_unknown_start(index, indent))
     }
 
-    /// True if a name and a brace follow the word, with at most a description between them.
+    /// True if a name and a brace follow the word at `index`, with at most a description between
+    /// them.
     fn is_followed_by_named_block(&self, index: usize) -> bool {
         let token = |index: usize| self.sigs.get(index).map(|sig| sig.token);
         let has_kind = |index, kind| token(index).is_some_and(|token| token.kind == kind);

@@ -40,8 +40,9 @@ impl ParseFailure<'_, '_> {
         self.cx.sigs.get(index).map_or("", |sig| self.token_text(sig.token))
     }
 
-    /// Returns the fields that are declared directly in the bracket at the token `open`. Each field
-    /// is a pair of token indices: its name, and the first token of its type.
+    /// Returns the fields that are declared between the bracket at the token `open` and its closing
+    /// bracket, without fields in nested brackets. Each field is a pair of token indices: its name,
+    /// and the first token of its type.
     fn declared_fields(&self, open: usize) -> Vec<(usize, usize)> {
         let (mut fields, mut depth) = (Vec::new(), 0_i32);
         for index in open..self.cx.sigs.len() {
@@ -110,8 +111,8 @@ impl ParseFailure<'_, '_> {
         }
     }
 
-    /// Splits the tokens between brackets at the commas outside further brackets. `first` is the
-    /// token after the opening bracket. Also returns the index of the closing bracket.
+    /// Splits the tokens between brackets at the commas that are not in nested brackets. `first` is
+    /// the token after the opening bracket. Also returns the index of the closing bracket.
     fn split_at_commas(&self, first: usize) -> (Vec<Range<usize>>, usize) {
         let (mut parts, mut start, mut depth, mut end) = (Vec::new(), first, 0_u32, first);
         // In a condition, `<` and `>` are no brackets.

@@ -1,5 +1,6 @@
-//! Diagnostics for words and marks around a declared field by which other languages say whether the
-//! field is required, or that it has several values. Also reports a statement among the fields.
+//! Diagnostics for words and marks of other languages around a declared field, such as `optional`
+//! or `list`. They mark the field as required, optional or private, or as a list. Also reports a
+//! statement among the fields.
 
 use super::super::super::context::unexpected_token;
 use super::super::super::terminals::{self, Terminal};
@@ -11,7 +12,8 @@ use rulec_base::message;
 /// Maximum length in bytes of a statement that a help text repeats.
 const MAX_STATEMENT: usize = 100;
 
-/// The meaning of a word next to a field or its type.
+/// What a word of another language means next to a declared field or its type, as in `optional
+/// level: int`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FieldWord {
     Required,
@@ -75,8 +77,8 @@ impl ParseFailure<'_, '_> {
         matches!(before, "{" | "(" | "," | ";") || self.begins_line(index)
     }
 
-    /// Returns the index of the colon of the field whose type ends before the token `end`. `None`
-    /// if no field ends there.
+    /// Returns the index of the colon in the field declaration whose type ends before the token
+    /// `end`. `None` if no type of a field ends there.
     pub(super) fn colon_before(&self, end: usize) -> Option<usize> {
         let mut depth = 0_usize;
         for index in (self.cx.tokens.start..end).rev() {
@@ -120,7 +122,7 @@ impl ParseFailure<'_, '_> {
         Some(unexpected_token(self.span, message, help).fix(self.span_of_tokens(first..end), written))
     }
 
-    /// Returns the diagnostic for a type with an element type of another language, such as
+    /// Returns the diagnostic for a generic type that this language does not have, such as
     /// `Set<string>` or `Optional<string>`. The unexpected token is the `<`. `None` for other
     /// types.
     pub(in super::super) fn generic_type(&self) -> Option<Diagnostic> {
@@ -246,8 +248,8 @@ impl ParseFailure<'_, '_> {
     }
 }
 
-/// Returns the field that a word of another language and a declaration mean. `None` if the word
-/// says nothing about a field before its name.
+/// Returns the declaration of a field in this language, such as `n?: int` for the word `optional`,
+/// the name `n` and the type `int`.
 fn written_field(word: FieldWord, name: &str, ty: &str) -> Option<String> {
     Some(match word {
         FieldWord::Optional => format!("{name}?: {ty}"),

@@ -71,8 +71,9 @@ impl ParseFailure<'_, '_> {
         Some(diagnostic.fix(self.span, replacement))
     }
 
-    /// Returns the diagnostic for a flow without the arrow before its id: `return "orders"`, or a
-    /// description after the patterns. `None` without such a mistake.
+    /// Returns the diagnostic for a flow without the arrow before its id, or with a wrong word in
+    /// place of the arrow, as in `return "orders"`. Also reports a description after the patterns,
+    /// which must follow the name. `None` without such a mistake.
     fn flow_without_arrow(&self) -> Option<Diagnostic> {
         let index = self.token_index;
         let is_id = |index: usize| {

@@ -1,5 +1,5 @@
 //! Diagnostics for blocks with entries in the wrong form: a router whose last case is not
-//! `otherwise`, a workflow whose edges have no nodes, and a lexicon without weights.
+//! `otherwise`, a workflow with edges between undeclared nodes, and a lexicon without weights.
 
 use super::super::super::context::unexpected_token;
 use super::super::{ParseFailure, Rule};
@@ -7,7 +7,7 @@ use crate::lex::TokenKind;
 use rulec_base::diag::Diagnostic;
 use rulec_base::message;
 
-/// Maximum length in bytes of the nodes that a help text repeats.
+/// Maximum length in bytes of the source text of nodes that a help text suggests.
 const MAX_NODES: usize = 160;
 
 impl ParseFailure<'_, '_> {
@@ -61,8 +61,9 @@ impl ParseFailure<'_, '_> {
         None
     }
 
-    /// Returns the diagnostic for edges between nodes that are not declared: `draft -> vote ->
-    /// done`. The help contains all nodes of the workflow, if the workflow has only edges.
+    /// Returns the diagnostic for an edge that is written as a statement of its own, without the
+    /// declaration of a node: `draft -> vote -> done`. If the workflow has only edges, the help
+    /// suggests declarations of all nodes.
     pub(super) fn edges_without_nodes(&self) -> Option<Diagnostic> {
         let message = message!("a node begins with `node`, and its kind follows its id");
         let open = (self.cx.tokens.start..self.token_index).find(|index| self.text_of(*index) == "{")?;
@@ -86,8 +87,8 @@ impl ParseFailure<'_, '_> {
         self.unexpected_token(message, help)
     }
 
-    /// Returns the nodes that the edges from the token `first` up to `end` join. `None` if there is
-    /// anything else than edges.
+    /// Returns the declarations of the nodes that the edges between the tokens `first` and `end`
+    /// join, as source text. `None` if the tokens are anything but edges.
     fn nodes_of_edges(&self, first: usize, end: usize) -> Option<String> {
         let mut nodes: Vec<(&str, Vec<&str>)> = Vec::new();
         let position = |nodes: &mut Vec<(_, Vec<_>)>, name| {

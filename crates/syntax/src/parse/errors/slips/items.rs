@@ -1,5 +1,5 @@
-//! Diagnostics for lines of a payload or group by which other languages write a rule, such as
-//! `required: [a, b]`.
+//! Diagnostics for lines of a payload or group that are rules in the syntax of another language,
+//! such as `required: [a, b]`.
 
 use super::super::super::context::unexpected_token;
 use super::super::super::foreign;
@@ -52,9 +52,9 @@ impl ParseFailure<'_, '_> {
         Some(unexpected_token(self.span_of_tokens(index..index + 1), message, help))
     }
 
-    /// Returns the help text for `rule "a" when CONDITION then "MESSAGE"`, if a true condition
-    /// means a violation, as in a `forbid`. `index` is the first token of the line, and `name` the
-    /// name of the rule. `None` for other lines.
+    /// Returns the help text for `rule "a" when CONDITION then "MESSAGE"`. It suggests a `forbid`,
+    /// because the true condition means a violation. `word` is the first word of the line, `index`
+    /// its token, and `name` the name of the rule. `None` for other lines.
     fn violation_help(&self, word: &str, index: usize, name: &str) -> Option<Message> {
         let is_condition = |word: &str| matches!(word, "when" | "if" | "where");
         let word = word.to_lowercase();
@@ -86,8 +86,8 @@ fn names_violation(word: &str) -> bool {
     rules.contains(&word) || refusals.contains(&word)
 }
 
-/// Returns the help text for a payload line `word: …` by which other languages write a rule.
-/// `found` is the token after the colon, where a type is expected. `None` for other words.
+/// Returns the help text for a payload line `word: …` that is a rule in another language. `found`
+/// is the token after the colon, where a type is expected. `None` for other words.
 fn item_help(word: &str, found: &str) -> Option<Message> {
     Some(match word.to_lowercase().replace(['_', '-'], "").as_str() {
         "rank" | "priority" | "order" | "weight" => {

@@ -10,8 +10,8 @@ use rulec_base::message;
 use rulec_base::span::Span;
 
 impl ParseFailure<'_, '_> {
-    /// Returns the diagnostic for a choice whose keyword comes before its name: `choice ask mood
-    /// "…"`. `None` without such a mistake.
+    /// Returns the diagnostic for a word such as `ask` before the name of a choice: `choice ask
+    /// mood "…"`. The word must follow the name. `None` without such a mistake.
     pub(super) fn choice_in_other_order(&self) -> Option<Diagnostic> {
         let word = self.cx.tokens.start + 1;
         let is_keyword = matches!(self.text_of(word), "ask" | "to_user" | "model" | "question");
@@ -234,8 +234,8 @@ impl ParseFailure<'_, '_> {
         self.unexpected_token(message, message!("write `given {found} = …`"))
     }
 
-    /// True for a name after an arrow that touches the name before it, as in `user->role`. The
-    /// unexpected token follows this name.
+    /// True for `->` in place of the dot between two names, as in `user->role`: no space surrounds
+    /// the arrow. The unexpected token follows the second name.
     fn is_arrow_as_dot(&self) -> bool {
         let Some(before) = self.token_index.checked_sub(3) else { return false };
         let touches = |index: usize| self.cx.sigs[index].token.end == self.cx.sigs[index + 1].token.start;
@@ -282,8 +282,9 @@ impl ParseFailure<'_, '_> {
         ["<-", "<=", "<<-"].into_iter().any(|arrow| text.starts_with(arrow))
     }
 
-    /// Returns the diagnostic for an edge that is written at the node where it ends, after the word
-    /// `found`. `first` is the first token of the nodes where the edges begin.
+    /// Returns the diagnostic for an edge that is written at its target node, as in `depends_on
+    /// draft`; it must be written at its source node. `found` is the word before the source nodes,
+    /// and `first` the token of the first of them.
     fn edge_at_its_end(&self, found: &str, first: usize) -> Option<Diagnostic> {
         let node = (self.cx.tokens.start..self.token_index)
             .rev()

@@ -1,5 +1,5 @@
-//! Diagnostics for quantifiers: a misspelt quantifier, a missing condition, and a list in place of
-//! the name for an element.
+//! Diagnostics for quantifiers: a misspelt quantifier, a missing condition, and a list without a
+//! name for its elements.
 
 use super::super::super::context::unexpected_token;
 use super::super::{ParseFailure, Rule};
@@ -139,8 +139,8 @@ impl ParseFailure<'_, '_> {
         Some(unexpected_token(span, message, help).likely_fix(self.span_of_tokens(start..last), written))
     }
 
-    /// Returns the end of the list of a quantifier. The list begins at the token `start`. It is a
-    /// path, or a selection of the history such as `history within 1h`.
+    /// Returns the index of the token after the list of a quantifier. The list begins at the token
+    /// `start`. It is a path, or a selection of the history such as `history within 1h`.
     fn list_end(&self, start: usize) -> usize {
         let mut end = self.path_end(start);
         while self.text_of(start) == "history" && matches!(self.text_of(end), "within" | "after" | "before") {

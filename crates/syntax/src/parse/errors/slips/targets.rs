@@ -7,12 +7,13 @@ use crate::lex::TokenKind;
 use rulec_base::diag::Diagnostic;
 use rulec_base::message;
 
-/// The words by which authors join the parts of arguments.
+/// The words and symbols that authors write between the name and the value of an argument.
 const JOINTS: [&str; 8] = ["=", ":", "as", "==", ":=", "to", "is", "=>"];
 
 impl ParseFailure<'_, '_> {
-    /// Returns the diagnostic for tokens after the table of a `goto`. `table` is the token of the
-    /// name. `None` if the next line begins there.
+    /// Returns the diagnostic for surplus words or brackets after the table of a `goto`, as in
+    /// `goto billing(text)`. `table` is the token of the table's name. `None` without such a
+    /// mistake.
     pub(super) fn surplus_after_goto(&self, table: usize) -> Option<Diagnostic> {
         let index = self.token_index;
         if self.begins_line(index) || index >= self.cx.tokens.end || !self.is_surplus(index) {
@@ -24,8 +25,8 @@ impl ParseFailure<'_, '_> {
         self.removal(index, end, message!("`goto` takes only a table, and `{name}` reads the same message"))
     }
 
-    /// True for a token that begins arguments, metadata or words about the message. A condition or
-    /// a priority may not be removed, so other diagnostics report it.
+    /// True for a bracket or word that may be removed after the table of a `goto`. False for a word
+    /// such as `when` or `priority`, because removing it would change the route.
     fn is_surplus(&self, index: usize) -> bool {
         let word = self.text_of(index).to_lowercase();
         let is_clause = matches!(
@@ -43,8 +44,9 @@ impl ParseFailure<'_, '_> {
         self.is_word(index) && !is_clause || matches!(self.text_of(index), "(" | "{" | "[")
     }
 
-    /// Returns the diagnostic for arguments after a word: `-> reply with text as "hi"`. `handler`
-    /// is the token of the name. `None` for other words.
+    /// Returns the diagnostic for the arguments of a handler in words and without parentheses, as
+    /// in `-> reply with text as "hi"`. `handler` is the token of the handler's name. `None`
+    /// without such arguments.
     pub(super) fn worded_arguments(&self, handler: usize) -> Option<Diagnostic> {
         let begins_argument = self.text_of(self.token_index + 1) == ":";
         let (mut arguments, mut index) = (Vec::new(), self.token_index + usize::from(!begins_argument));

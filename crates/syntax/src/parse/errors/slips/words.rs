@@ -39,8 +39,9 @@ impl ParseFailure<'_, '_> {
             || index > self.cx.tokens.start && self.text_of(index - 1) == "."
     }
 
-    /// Returns the start of the path `a.b.c` that ends before the token `end`. `None` if no path
-    /// ends there, or if something other than a name precedes a dot, as in `items[0].name`.
+    /// Returns the index of the first token of the path `a.b.c` that ends before the token `end`.
+    /// `None` if no path ends there, or if something other than a name precedes a dot, as in
+    /// `items[0].name`.
     pub(in super::super) fn path_start(&self, end: usize) -> Option<usize> {
         let is_name =
             |index: &usize| matches!(self.kind_of(*index), Some(TokenKind::Word | TokenKind::Quoted));
@@ -81,7 +82,7 @@ impl ParseFailure<'_, '_> {
         Some(unexpected_token(self.span, message, help).likely_fix(span, written))
     }
 
-    /// Returns the end of the path `a.b.c` that begins at the token `start`.
+    /// Returns the index of the token after the path `a.b.c` that begins at the token `start`.
     pub(super) fn path_end(&self, start: usize) -> usize {
         let mut end = start + 1;
         while self.text_of(end) == "." {
@@ -173,9 +174,9 @@ impl ParseFailure<'_, '_> {
         proposed(self.span_of_tokens(joint - 2..end + 1), self.source(joint - 2..end), written)
     }
 
-    /// Returns the diagnostic for a word after the type of a field that marks the field in other
-    /// languages: `phone: string private`. The parser takes the word for the name of the next
-    /// field, and fails one token later. `None` without such a mistake.
+    /// Returns the diagnostic for a word of another language after the type of a field, as in
+    /// `phone: string private`. The grammar reads this word as the name of the next field, and may
+    /// fail only at the token after it. `None` without such a mistake.
     fn mark_of_field(&self) -> Option<Diagnostic> {
         if !self.is_in_fields() {
             return None;
@@ -240,8 +241,8 @@ impl ParseFailure<'_, '_> {
         Some(unexpected_token(self.span, message, message!("write `{name}: list<{element}>`")))
     }
 
-    /// Returns the diagnostic for a line that begins no statement, such as `if (a > b) {`. The file
-    /// was split so that the line belongs to the statement before it. `None` without such a
+    /// Returns the diagnostic for a line that begins no statement, such as `if (a > b) {`. The
+    /// splitter counted its tokens as a part of the statement before it. `None` without such a
     /// mistake.
     fn line_without_keyword(&self) -> Option<Diagnostic> {
         let sig = self.cx.sigs.get(self.token_index)?;
