@@ -38,8 +38,8 @@ pub struct Args {
     /// The messages, one JSON object per line; `-` reads standard input
     #[arg(value_name = "INPUT")]
     input: PathBuf,
-    /// The table, choice or router to decide with, or `flows` [default: the routes outside any
-    /// table]
+    /// Where the decision begins: the name of a table, choice or router, or `flows` [default: the
+    /// routes outside any table]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// The duration of the measurement in seconds, from 1 to 600

@@ -30,7 +30,7 @@ pub struct Args {
     #[arg(long)]
     strip_source: bool,
     /// Sign the output with a private Ed25519 key: a PEM file (`openssl genpkey -algorithm
-    /// ed25519`), or `env:NAME` for an environment variable
+    /// ed25519`), or `env:NAME` for an environment variable that holds it
     #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     sign: Option<KeyLocation>,
 }

@@ -43,29 +43,32 @@ pub struct Args {
     /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Make the safe repairs in the given files, and in the files of the given folders
+    /// Make the repairs that keep the author's meaning, in the given files and folders, and report
+    /// the other findings
     #[arg(long)]
     fix: bool,
-    /// With `--fix`: show what would change instead of writing it
+    /// With `--fix`: print the changes as a patch, and write nothing
     #[arg(long, requires = "fix")]
     dry_run: bool,
-    /// Also exit with status 1 if these are found: `warnings`, or the code of a warning
+    /// Exit with status 1 also for these warnings: `warnings` for all, or a code such as W0213; may
+    /// be repeated
     #[arg(long, value_name = "CODE|warnings", value_delimiter = ',', value_parser = parse_denied)]
     deny: Vec<WarningSelector>,
-    /// Do not report warnings with this code
+    /// Do not report warnings with this code, such as W0103; may be repeated
     #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = parse_warning_code)]
     allow: Vec<Code>,
     /// Also report routes of equal priority and different targets if some message matches both
     #[arg(long)]
     strict_ties: bool,
-    /// Also show the worst-case cost of a decision, for each table and each route
+    /// Also print how many steps a decision takes in the worst case, for each table and each route.
+    /// A step is a comparison, or one byte or element that is read
     #[arg(long)]
     cost: bool,
-    /// Exit with status 1 if a decision may take more than this number of steps
+    /// Exit with status 1 if a decision may take more than this number of steps (see `--cost`)
     #[arg(long, value_name = "STEPS")]
     max_cost: Option<u64>,
-    /// The folder that imports must stay inside [default: the folder of the file, or the checked
-    /// folder]
+    /// Imported files must be in this folder or below it; others are an error [default: the folder
+    /// of the file, or the checked folder]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
     #[command(flatten)]

@@ -39,18 +39,18 @@ Exit status: 0 no difference, 1 a difference, or neither found nor ruled out, 2 
 pub struct Args {
     #[command(flatten)]
     old: RulesArgs,
-    /// The new version of the rules
+    /// The new version of the rules; RULES is the old version
     #[arg(value_name = "NEW")]
     new: PathBuf,
-    /// Also decide these messages with both versions, one JSON object per line; `-` reads standard
-    /// input
+    /// Also decide the messages of this file with both versions: one JSON object per line, or a
+    /// decision log; `-` reads standard input
     #[arg(long, value_name = "FILE.jsonl")]
     replay: Option<PathBuf>,
-    /// The table, choice or router that decides the replayed messages [default: the routes outside
-    /// any table]
+    /// Where the decisions of `--replay` begin: the name of a table, choice or router [default: the
+    /// routes outside any table]
     #[arg(long, value_name = "NAME", requires = "replay")]
     entry: Option<String>,
-    /// Show the values of `@private` fields in replayed messages
+    /// Print the values of `@private` fields in replayed messages [default: `•••` instead]
     #[arg(long, requires = "replay")]
     show_private: bool,
     /// The output format

@@ -35,7 +35,8 @@ pub struct Args {
     /// The decision log, JSON lines; `-` reads standard input
     #[arg(long, value_name = "DECISIONS.jsonl")]
     log: PathBuf,
-    /// The folder that imports must stay inside [default: the folder of the rules file]
+    /// Imported files must be in this folder or below it; others are an error [default: the folder
+    /// of the rules file]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 }

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 A rule that the JSON cannot say is left out, and a note gives the reason; the exit status is then 1. Of the
 comments, only the lines `# json: {…}` are written, in which an import keeps what rules cannot say.")]
 pub struct Args {
-    /// The kind of the JSON document
+    /// The kind of JSON: the routes of a router, a choice, or flows
     #[arg(value_parser = import::rules_system_parser())]
     kind: System,
     #[command(flatten)]
@@ -25,10 +25,10 @@ pub struct Args {
     /// The file to write the JSON to [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Overwrite an existing file
+    /// Overwrite the `--output` file if it exists [default: an error]
     #[arg(long, requires = "output")]
     force: bool,
-    /// Print the report on every rule as JSON, on standard error
+    /// Print the report as JSON on standard error, with the outcome of each rule
     #[arg(long)]
     json: bool,
 }

@@ -27,7 +27,7 @@ pub struct Args {
     /// Write nothing; list the files that would change, and exit with 1 if there are any
     #[arg(long)]
     check: bool,
-    /// Write nothing; show what would change
+    /// Write nothing; print the changes as a patch
     #[arg(long)]
     diff: bool,
 }

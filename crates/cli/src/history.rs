@@ -17,7 +17,7 @@ pub use with::run;
 #[cfg(not(feature = "history"))]
 pub use without::{not_built_error, run};
 
-/// Show, check and compact a history that is kept in a folder or at a Redis server
+/// Show, check and compact the messages that `--history` recorded in a folder or at a Redis server
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec run guard.rules calls.jsonl --history past/
@@ -42,30 +42,32 @@ enum HistoryCommand {
     Compact(CompactArgs),
 }
 
-/// Write the kept messages as JSON lines
+/// Print the recorded messages as JSON lines
 #[derive(clap::Args)]
 struct ShowArgs {
     #[command(flatten)]
     folder: FolderArgs,
-    /// Only the messages of this key
+    /// Print only the messages of this key: a value of the field after `by` in the `history`
+    /// statement
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
 }
 
-/// Check the files and each message
+/// Check the stored data and each message, and print what is wrong
 #[derive(clap::Args)]
 struct FolderArgs {
-    /// The folder of the history, or its address at a Redis server
+    /// The folder of the history, or its address `redis://HOST:PORT/DATABASE#NAME` at a Redis
+    /// server
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
 
-/// Give unused space back to the file system
+/// Give unused space back to the file system, and remove old messages with `--before`
 #[derive(clap::Args)]
 struct CompactArgs {
     #[command(flatten)]
     folder: FolderArgs,
-    /// Also remove the messages before this time
+    /// Also remove the messages before this time, such as 2026-01-31T00:00:00Z
     #[arg(long, value_name = "TIME")]
     before: Option<String>,
 }

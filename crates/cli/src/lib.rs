@@ -137,7 +137,7 @@ struct Cli {
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     color: Color,
     // `language::select_language` reads this option before the arguments are parsed.
-    /// The language of messages [default: the value of RULEC_LANG, else en]
+    /// The language of findings, errors and help pages [default: the value of RULEC_LANG, else en]
     #[arg(long, global = true, value_enum, value_name = "LANG")]
     lang: Option<Lang>,
     #[command(subcommand)]

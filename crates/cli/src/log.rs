@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 
-/// Work with decision logs
+/// Check that the decision logs of `rulec serve --log` are complete and unchanged
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -43,12 +43,12 @@ struct VerifyArgs {
     /// The files of the log, oldest first, or folders with logs
     #[arg(value_name = "FILES", required = true)]
     files: Vec<PathBuf>,
-    /// A `head` of the log that was noted: a line of the log must have this hash; further lines may
-    /// follow
+    /// Fail unless a line has this hash: the `head` of the log that you noted earlier. Lines that
+    /// were cut off at the end are found in this way; further lines may follow
     #[arg(long, value_name = "HASH")]
     expect_end: Option<String>,
-    /// The key that signs the checkpoints: a PEM file with the public key, or `env:NAME` for an
-    /// environment variable
+    /// Also check the signatures of the checkpoints (`rulec serve --log-key`) with this Ed25519
+    /// key: a PEM file with the public key, or `env:NAME` for an environment variable that holds it
     #[arg(long, value_name = "KEY")]
     verify: Option<KeyLocation>,
 }

@@ -14,7 +14,8 @@ use rulec_vm::index::plan::{AccessPath, TablePlan};
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// Show how each rule is found: by a key, by bits, or by trying it always
+/// Show how the engine finds each rule: by an index key, by a bitmap index, or by trying it for
+/// every message
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec plan support.rules
@@ -28,7 +29,8 @@ unless `rulec run` or `rulec bench` gets `--index always` or `--index never`.")]
 pub struct Args {
     #[command(flatten)]
     rules: RulesArgs,
-    /// Show only this table, choice, router or payload kind, or `flows`, or `routes`
+    /// Show only this table, choice, router or payload kind, or `flows`, or `routes` for the routes
+    /// outside any table
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// The output format

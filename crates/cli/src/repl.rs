@@ -38,7 +38,7 @@ pub struct Args {
     /// The rules file to start with, as source text; its imports are read from its folder
     #[arg(value_name = "RULES")]
     rules: Option<PathBuf>,
-    /// Show the values of `@private` fields
+    /// Print the values of `@private` fields [default: `•••` instead]
     #[arg(long)]
     show_private: bool,
 }

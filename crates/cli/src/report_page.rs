@@ -19,19 +19,20 @@ pub struct Args {
     /// The rules file
     #[arg(value_name = "RULES")]
     rules: PathBuf,
-    /// A decision log, JSON lines
+    /// A decision log for the counts and sample decisions, JSON lines
     #[arg(long, value_name = "DECISIONS.jsonl", conflicts_with = "input")]
     log: Option<PathBuf>,
-    /// Messages, one JSON object per line
+    /// Messages to decide for the counts and sample decisions, one JSON object per line
     #[arg(long, value_name = "MESSAGES.jsonl")]
     input: Option<PathBuf>,
-    /// The file to write
+    /// The HTML file to write
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Show the values of `@private` fields
+    /// Print the values of `@private` fields [default: `•••` instead]
     #[arg(long)]
     show_private: bool,
-    /// The folder that imports must stay inside [default: the folder of the rules file]
+    /// Imported files must be in this folder or below it; others are an error [default: the folder
+    /// of the rules file]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 }

@@ -74,33 +74,40 @@ pub struct Args {
     stream: StreamArgs,
     #[command(flatten)]
     columns: ColumnArgs,
-    /// The table, choice, router or payload kind to decide with, or `flows` [default: the routes
-    /// outside any table]
+    /// Where the decision begins: the name of a table, choice, router or payload kind, or `flows`
+    /// [default: the routes outside any table]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
-    /// Judge each line as a payload of this kind instead of deciding
+    /// Do not decide: judge each line by the `payload` statement of this name, which describes JSON
+    /// that a model or program proposes
     #[arg(long, value_name = "KIND", group = "judged", conflicts_with_all = ["entry", "all", "explain"])]
     decision: Option<String>,
-    /// Judge payloads of several kinds: the field that contains the kind of each payload
+    /// Judge payloads of several kinds: the field of each line that names its `payload` statement,
+    /// such as `action_type`
     #[arg(long, value_name = "FIELD", group = "judged", conflicts_with_all = ["entry", "all", "explain"])]
     decision_by: Option<String>,
     #[command(flatten)]
     judge: JudgeArgs,
-    /// Also list every route that holds, in order, as `matched`
+    /// Add `matched` to each answer: the names of all routes whose condition holds, in the order in
+    /// which they are tried
     #[arg(long)]
     all: bool,
-    /// Also explain each decision, as `explanation`
+    /// Add `explanation` to each answer: the result of each condition, as `rulec why --format json`
+    /// prints it
     #[arg(long)]
     explain: bool,
-    /// Also analyse the text of each message, as `analysis`: intent, entities, keywords, urgency
+    /// Add `analysis` to each answer: intent, entities, keywords and urgency of the message's text,
+    /// as `rulec analyze` prints them
     #[arg(long, conflicts_with = "judged")]
     analysis: bool,
-    /// Append each decision with its message to a decision log, which `doctor` reads
+    /// Append each decision with its message to this file, a decision log for `rulec doctor`,
+    /// `report`, `studio` and `diff --replay`
     #[arg(long, value_name = "FILE", conflicts_with = "judged")]
     log: Option<PathBuf>,
-    /// Record each message that has a time `now`, and decide with the earlier messages of its key;
-    /// a message with `"observe": true` is only recorded. The messages are kept in the folder or at
-    /// the Redis server `redis://HOST:PORT/DATABASE#NAME`, or without one in memory
+    /// For rules with a `history` statement: record each message that has a time `now`, so that
+    /// later decisions of the same key read it. A message with `"observe": true` is only recorded.
+    /// DIR is a folder, or `redis://HOST:PORT/DATABASE#NAME` for a Redis server [default DIR: in
+    /// memory]
     #[arg(long, value_name = "DIR", num_args = 0..=1)]
     history: Option<Option<PathBuf>>,
     #[command(flatten)]

@@ -68,34 +68,35 @@ pub struct Args {
     /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Report which routes and conditions the tests did not reach, and why
+    /// Also report which routes and conditions the tests did not reach, and why
     #[arg(long)]
     coverage: bool,
-    /// Exit with status 1 if the tests cover less than this percentage of the routes, conditions or
-    /// another kind: `90` for every kind, or `route=100,condition=80`
+    /// Exit with status 1 if the tests reach less than this percentage: `90` of every kind, or
+    /// `route=100,condition=80` of these. Kinds: route, branch, case, pattern, flow, default, rule,
+    /// condition
     #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = coverage::parse_minimum)]
     fail_under: Vec<CoverageMinimum>,
     /// Exit with status 1 if there is no test
     #[arg(long)]
     fail_without_tests: bool,
-    /// Write the coverage of the tests as an HTML page
+    /// Write to this file, as an HTML page, what the tests reached
     #[arg(long, value_name = "FILE")]
     coverage_html: Option<PathBuf>,
-    /// Write the coverage of the tests in lcov format
+    /// Write to this file, in the lcov format, what the tests reached
     #[arg(long, value_name = "FILE")]
     coverage_lcov: Option<PathBuf>,
-    /// Run the tests again whenever a file changes
+    /// Run the tests again whenever a file changes, until the program is stopped
     #[arg(long)]
     watch: bool,
     #[command(flatten)]
     server: ServerArgs,
     #[command(flatten)]
     generation: GenerationArgs,
-    /// Show the values of `@private` fields
+    /// Print the values of `@private` fields [default: `•••` instead]
     #[arg(long)]
     show_private: bool,
-    /// The folder that imports must stay inside [default: the folder of the file, or the tested
-    /// folder]
+    /// Imported files must be in this folder or below it; others are an error [default: the folder
+    /// of the file, or the tested folder]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 }

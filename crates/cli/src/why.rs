@@ -51,20 +51,22 @@ pub struct Args {
     rules: RulesArgs,
     #[command(flatten)]
     message: MessageArgs,
-    /// Show the whole search, route by route
+    /// Print each route that was tried, with the result and values of each condition, instead of a
+    /// summary
     #[arg(long)]
     full: bool,
-    /// The table, choice or router to decide with, or `flows` [default: the routes outside any
-    /// table]
+    /// Where the decision begins: the name of a table, choice or router, or `flows` [default: the
+    /// routes outside any table]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
-    /// Judge the input as a payload of this kind, and explain the result
+    /// Do not decide: judge `--input` by the `payload` statement of this name, and explain the
+    /// result
     #[arg(long, value_name = "KIND", group = "judged", requires = "input", conflicts_with = "entry")]
     decision: Option<String>,
     #[command(flatten)]
     judge: JudgeArgs,
-    /// Decide with the earlier messages of this folder or Redis server, which `rulec run --history`
-    /// keeps
+    /// Decide with the earlier messages that `rulec run --history` recorded in this folder or at
+    /// this Redis address. Nothing is recorded
     #[arg(long, value_name = "DIR")]
     history: Option<PathBuf>,
     #[command(flatten)]
@@ -74,7 +76,7 @@ pub struct Args {
     /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Show the values of `@private` fields
+    /// Print the values of `@private` fields [default: `•••` instead]
     #[arg(long)]
     show_private: bool,
 }
@@ -89,10 +91,11 @@ pub struct MessageArgs {
     /// The message's `text`
     #[arg(long, allow_hyphen_values = true)]
     text: Option<String>,
-    /// The message's `ctx`, as JSON
+    /// The message's `ctx` as JSON, such as `{"message_count": 4}`
     #[arg(long, value_name = "JSON")]
     ctx: Option<String>,
-    /// The whole message as a JSON object; `-` reads standard input
+    /// The whole message as a JSON object, instead of `--text` and `--ctx`; `-` reads standard
+    /// input
     #[arg(long, value_name = "JSON", conflicts_with_all = ["words", "text", "ctx"], allow_hyphen_values = true)]
     input: Option<String>,
 }

@@ -29,22 +29,23 @@ includes everything that it leads to.")]
 pub struct Args {
     #[command(flatten)]
     rules: RulesArgs,
-    /// The route that the message should reach
+    /// The name of the route that the message should reach
     #[arg(value_name = "ROUTE")]
     route: String,
     #[command(flatten)]
     message: MessageArgs,
-    /// The table, choice or router to decide with [default: the routes outside any table]
+    /// Where the decision begins: the name of a table, choice or router [default: the routes
+    /// outside any table]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
-    /// Decide with the earlier messages of this folder or Redis server, which `rulec run --history`
-    /// keeps
+    /// Decide with the earlier messages that `rulec run --history` recorded in this folder or at
+    /// this Redis address. Nothing is recorded
     #[arg(long, value_name = "DIR")]
     history: Option<PathBuf>,
     /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Show the values of `@private` fields
+    /// Print the values of `@private` fields [default: `•••` instead]
     #[arg(long)]
     show_private: bool,
 }
