@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
   rulec build support.rules --sign release.pem        signed; the public key verifies it
   rulec run support.rulec --verify release.pub messages.jsonl
 
-The file contains everything that the rules import and, unless --strip-source is given, the source text for
+The file contains everything that the rules import and, unless --strip-source is given, the source text for \
 explanations. Only the version of rulec that wrote the file can read it. Equal rules give equal bytes.")]
 pub struct Args {
     #[command(flatten)]

@@ -29,12 +29,15 @@ use std::path::PathBuf;
   rulec check rules/ --fix                    make the safe repairs, and report the rest
   rulec check rules/ --fix --dry-run          show these repairs and write nothing
   rulec check support.rules --cost            show the worst-case cost of a decision
-  rulec check flows.json                      check another system's JSON, and report each item skipped or adapted
+  rulec check flows.json                      check another system's JSON; notes say what is left out
 
-A folder means all *.rules files in it and in its subfolders; imports must stay inside the folder. A file that other
-files import is checked as part of them. A file `rulec.toml` next to the rules, or in a folder above, sets the same
-options for all: `[severity]` with `W0213 = \"deny\"`, `deny-warnings`, `strict-ties`, `max-cost`. Options on the
-command line take precedence.")]
+A folder means all *.rules files in it and in its subfolders; imports must stay inside the folder. A file that \
+other files import is checked as part of them. A file `rulec.toml` next to the rules, or in a folder above, \
+sets the same options for all: `[severity]` with `W0213 = \"deny\"`, `deny-warnings`, `strict-ties`, \
+`max-cost`. Options on the command line take precedence.
+
+Exit status: 0 no errors, 1 errors, denied warnings or a cost above --max-cost, 2 wrong usage or an unreadable \
+file.")]
 pub struct Args {
     /// Rule files, or folders with rule files; `-` reads standard input [default: the current
     /// folder]

@@ -30,12 +30,12 @@ use std::sync::Arc;
   rulec diff deployed.rules support.rules --replay decisions.log --entry billing
   rulec diff deployed.rules support.rules --format json | jq .entries[].changes[].route
 
-Routes, choices, routers and flows are compared; tables are compared if a jump leads to them. Both versions decided
-each message that is shown. \"no difference in meaning\" is printed only if it is proven; otherwise the report says how
-much was searched. `--replay` decides real messages with both versions: a file with one message per line, or a
-decision log that contains messages.
+Routes, choices, routers and flows are compared; tables are compared if a jump leads to them. Both versions \
+have decided each example message. \"no difference in meaning\" is printed only if it is proven; otherwise the \
+report says how much was searched. `--replay` decides real messages with both versions: a file with one \
+message per line, or a decision log that contains messages.
 
-Exit status: 0 no difference, 1 a difference, or neither found nor ruled out, 2 wrong usage.")]
+Exit status: 0 no difference, 1 a difference was found or could not be ruled out, 2 wrong usage.")]
 pub struct Args {
     #[command(flatten)]
     old: RulesArgs,

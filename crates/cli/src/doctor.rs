@@ -23,11 +23,11 @@ use std::path::PathBuf;
   rulec doctor support.rules --log decisions.jsonl
   zcat decisions-*.gz | rulec doctor support.rules --log -
 
-The log is the decision log that a router or `rulec run --log` writes: one JSON object per line with `time`, `entry`,
-`path`, `route` and, unless switched off, `message`. If the log contains messages, these rules decide them again. The
-report then also shows how many decisions would be different now, and which conditions were never true or never
-false. Without messages, only routes are counted. The lines that `rulec run` prints are also read; they have no
-messages.")]
+The log is the decision log that `rulec serve --log`, `rulec run --log` or a router in a program writes: one \
+JSON object per line with `time`, `entry`, `path`, `route` and, unless switched off, `message`. If the log \
+contains messages, the given rules decide them again. The report then also shows how many decisions would be \
+different now, and which conditions were never true or never false. Without messages, only routes are counted. \
+The lines that `rulec run` prints are also read; they have no messages.")]
 pub struct Args {
     /// The rules file
     #[arg(value_name = "RULES")]

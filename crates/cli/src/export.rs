@@ -14,8 +14,9 @@ use std::path::PathBuf;
   rulec export choice next_step.rules | jq .choices
   rulec export routes support.rules --json
 
-A rule that the JSON cannot say is left out, and a note gives the reason; the exit status is then 1. Of the
-comments, only the lines `# json: {…}` are written, in which an import keeps what rules cannot say.")]
+A rule that the JSON cannot express is left out, and a note on standard error gives the reason; the exit \
+status is then 1. Comments are not written, except for the lines `# json: {…}`, in which `rulec import` keeps \
+parts of the JSON that rules cannot express.")]
 pub struct Args {
     /// The kind of JSON: the routes of a router, a choice, or flows
     #[arg(value_parser = import::rules_system_parser())]

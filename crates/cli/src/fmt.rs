@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
   rulec fmt --diff support.rules   show what would change
   rulec fmt - < support.rules      from standard input to standard output
 
-Only white space changes: comments keep their positions, and every rule keeps its meaning. Statements
-with errors are not changed.")]
+Only white space changes: comments keep their positions, and every rule keeps its meaning. Statements with \
+errors are not changed.")]
 pub struct Args {
     /// Rule files, or folders with rule files; `-` reads standard input and writes standard output
     /// [default: the current folder]

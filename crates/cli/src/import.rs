@@ -27,12 +27,11 @@ const FLOWS_EXAMPLE: &str = r#"{"flows": [{"flow_id": "greet", "type": "keyword"
 
 Input by kind:
   routes   a list of routes, or {\"routes\": […], \"default\": \"handler\"}
-  choice   a list of branches, or {\"choices\": […]}
+  choice   a list of branches, {\"choices\": […]}, or a workflow document with choices in its steps
   flows    a list of flows, or {\"flows\": […], \"tools\": [the flow_executor]}
-           A workflow document whose steps hold choices gives one choice for each.
-The rules decide like the original; comments in them describe differences and omitted parts.
-An item that cannot be translated is left out, and the report gives its position. With `--strict`
-it is an error, and nothing is written.")]
+The rules decide like the original; comments in them describe differences and omitted parts. An item that \
+cannot be translated is left out, and a note on standard error gives its position. With `--strict` it is an \
+error, and nothing is written.")]
 pub struct Args {
     /// The kind of JSON: the routes of a router, a choice, or flows
     #[arg(value_parser = rules_system_parser())]

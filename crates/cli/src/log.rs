@@ -34,11 +34,16 @@ enum LogCommand {
   rulec log verify /var/log/rulec
   rulec log verify /var/log/rulec --expect-end 5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9
 
-The log must have the hash chain that `rulec serve --log` writes. Give the files in the order in which they were
-written; the first may be any of them. For a folder, all logs in it are checked, each with all its files. With --verify, the
-checkpoints must be signed by that key. Without a key, a person who can write the log could compute the whole chain
-again. Lines that were cut off at the end leave no trace in the rest. To find that out, note the `head` of the log, which
-`GET /v1/rules` returns, and give it with --expect-end. Exits with status 1 if a line is wrong or missing.")]
+The log must have the hash chain that `rulec serve --log` writes: each line has a hash of itself and of all \
+lines before it. Give the files of one log in the order in which they were written; the first may be any of \
+them. For a folder, all logs in it are checked, each with all its files. Prints each wrong line, the number of \
+lines, and the `head`: the hash of the last line.
+
+Without a key, a person who can write the log could compute all hashes again. With --verify, the checkpoints \
+must be signed by that key. Lines that were cut off at the end leave no trace in the rest. To find that out, \
+note the `head`, which `GET /v1/rules` also returns, and give it later with --expect-end.
+
+Exit status: 0 all lines are right, 1 a line is wrong or missing, 2 wrong usage or an unreadable file.")]
 struct VerifyArgs {
     /// The files of the log, oldest first, or folders with logs
     #[arg(value_name = "FILES", required = true)]

@@ -21,9 +21,9 @@ use serde_json::{Value as Json, json};
   rulec prompt chatbot.rules --entry mood             one choice
   rulec prompt chatbot.rules --format json | jq .tool
 
-The section goes into the system prompt, the tool into `tools` of a chat-completions request. Keyword
-flows need no model, so they are in neither. A choice that decides by conditions is printed only
-with `--entry`, as a tool that an agent may call.")]
+The section goes into the system prompt, the tool into `tools` of a chat-completions request. Keyword flows \
+need no model, so they are in neither. A choice that decides by conditions is printed only with `--entry`, as \
+a tool that an agent may call.")]
 pub struct Args {
     #[command(flatten)]
     rules: RulesArgs,

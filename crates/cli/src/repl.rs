@@ -29,7 +29,7 @@ A line is one of these:
   {\"text\": \"hi\", \"n\": 3}       a message
   route a when n > 2 -> h      a statement: added, or replaces the one with the same name
   ? n > 2 and text == \"hi\"     tests whether the condition holds for the last message
-  :entry NAME                  decide with another table, choice or router; without NAME, with the routes
+  :entry NAME                  decide with this table, choice or router [default: the routes]
   :show                        show the current rules
   :save FILE                   write the rules to a new file
   :help  :quit

@@ -12,9 +12,9 @@ use std::path::PathBuf;
   rulec report support.rules --log decisions.jsonl -o report.html
   rulec report support.rules --input messages.jsonl -o report.html
 
-The file needs no other files. It contains a summary, a map, decision tables, coverage, counts, the slowest and the
-never-used routes, and sample decisions with explanations. Without a log or messages, the coverage is that of the
-tests. Values of `@private` fields are masked.")]
+The file needs no other files. It contains a summary, a map, decision tables, coverage, counts, the slowest \
+and the never-used routes, and sample decisions with explanations. Without a log or messages, the tests of the \
+rules give the coverage. Values of `@private` fields are masked, unless --show-private is given.")]
 pub struct Args {
     /// The rules file
     #[arg(value_name = "RULES")]

@@ -55,18 +55,21 @@ use std::time::Instant;
   rulec run bot.rules messages.jsonl --replay-answers answers.jsonl
   rulec run guard.rules calls.jsonl --history   decide with the earlier messages, as `history`
   rulec run guard.rules calls.jsonl --history past/   keep them in a folder
-  rulec run guard.rules calls.jsonl --history redis://127.0.0.1:6379   share them with other programs
-  rulec run support messages.jsonl --server http://127.0.0.1:8181   ask the rules `support` of a service
+  rulec run guard.rules calls.jsonl --history redis://127.0.0.1:6379   share them
+  rulec run support messages.jsonl --server http://127.0.0.1:8181   rules of a service
 
 A message is an object whose keys are the input fields: {\"text\": \"…\", \"ctx\": {…}}. Each message gives one line:
   {\"line\":1,\"entry\":\"routes\",\"chosen\":\"show_files\",\"target\":\"file_handler\",\"args\":{…},\"metadata\":{…}}
-`chosen` is null if no route holds and there is no default. Flows are found by their patterns, then by the
-built-in classifier (`score`). A choice that asks a language model reads its answer from the message,
-{\"answers\": {\"NAME\": \"BRANCH\"}}; without an answer, the default is chosen, and `failure` says so.
-With `--model URL --model-name NAME`, choices and flows ask the model itself.
-A line that is not a valid message gives
+`chosen` is the name of the chosen route, or null if no route holds and there is no default. `target` is its \
+handler. A line that is not a valid message gives an error, and the exit status is then 1; the other lines are still \
+decided:
   {\"line\":2,\"error\":{\"code\":\"E0601\",\"message\":\"…\",\"column\":3}}
-and the exit status 1; the other lines are still decided. Blank lines are skipped.")]
+Blank lines are skipped. A summary of the decisions is printed on standard error.
+
+Flows are found by their patterns, then by the built-in classifier (`score`). A choice that asks a language model \
+reads its answer from the message, {\"answers\": {\"NAME\": \"BRANCH\"}}; without an answer, the default is chosen, \
+and `failure` says so. With `--model URL --model-name NAME`, choices and flows ask the model itself. The answer to a \
+payload has `valid`, its `violations`, and `outcome`.")]
 pub struct Args {
     #[command(flatten)]
     rules: RulesArgs,

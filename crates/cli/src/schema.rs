@@ -25,9 +25,11 @@ use std::path::{Path, PathBuf};
   rulec schema --from messages.jsonl         an `input` block that fits these messages
   rulec schema --from message.schema.json    the same from a JSON Schema
 
-Without --decision, prints one object with the schema of each kind. The schema covers rules about single
-fields; `rulec run --decision` checks all rules. With --against, prints instead what the old rules accepted
-and these rules may refuse, and exits with status 1 if there is any such change.")]
+A `payload` statement describes a JSON object that a model or a program proposes. The `input` block describes \
+the messages that rules decide. Without options, prints one object with the schema of each payload. A schema \
+covers the rules about single fields; `rulec run --decision` checks all rules.
+
+Exit status: 0 no errors, 1 errors in the rules or samples, or changes that --against prints, 2 wrong usage.")]
 pub struct Args {
     /// The rules: a `.rules` file, or a `.rulec` file that `rulec build` wrote; `-` reads standard
     /// input
@@ -56,8 +58,8 @@ pub struct Args {
     /// each handler's arguments
     #[arg(long, conflicts_with_all = ["decision", "against", "input", "handler"])]
     pydantic: bool,
-    /// Print, instead of a schema, what this older version of the rules accepts in payloads and
-    /// RULES may refuse
+    /// Instead of a schema, print the breaking changes since this older version: payloads that it
+    /// accepts and RULES may refuse
     #[arg(long, value_name = "OLD")]
     against: Option<PathBuf>,
 }

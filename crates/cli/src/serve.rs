@@ -19,19 +19,25 @@ use std::path::PathBuf;
   rulec serve support.rules --mcp
   rulec serve support.rules --log decisions.jsonl --log-mode sync --log-key log.pem
 
-The service reads changed rules at once. Rules with errors change nothing: the last good rules stay in force, and
-`GET /v1/rules` says why. It answers `/v1/decide`, `/v1/batch`, `/v1/judge/KIND`, `/v1/flows`, `/v1/workflows/NAME`,
-`/v1/analyze`, `/v1/test`, `/v1/rules`, `/metrics`, `/healthz`, `/readyz` and `/openapi.json`. It also speaks as OPA
-(`/v1/data/PATH`), AuthZEN (`/access/v1/evaluation`), Envoy's ext_authz (`/ext_authz`) and MCP (`/mcp`), and, with the
-feature `grpc` of the program, gRPC at the same address: `rulec.v1.Rules`, health, reflection, and Envoy's ext_authz.
+The service reads changed rules at once. Rules with errors change nothing: the last good rules stay in force, and \
+`GET /v1/rules` says why. It answers `/v1/decide`, `/v1/batch`, `/v1/judge/KIND`, `/v1/flows`, `/v1/workflows/NAME`, \
+`/v1/analyze`, `/v1/test`, `/v1/rules`, `/metrics`, `/healthz`, `/readyz` and `/openapi.json`. It also answers OPA \
+(`/v1/data/PATH`), AuthZEN (`/access/v1/evaluation`), Envoy's ext_authz (`/ext_authz`) and MCP (`/mcp`). With the \
+feature `grpc`, it answers gRPC at the same address: `rulec.v1.Rules`, health, reflection, Envoy's ext_authz.
 
-Some limits have no option: 32 KiB for the head of a request (`head`), 128 open requests on an HTTP/2 connection
-(`streams`), 128 levels of nested JSON (`depth`), for all bodies that are being received `--max-requests` times
-`--max-body` and 16 KiB (`bodies`), and for the lines that wait for the log 10,000 lines (`log_lines`) and 64 MiB
-(`log_bytes`). In `/metrics`, `rulec_limit` shows all limits, and `rulec_limits_hit_total` how often they were met.
+These limits have no option. `/metrics` has all limits as `rulec_limit`, and as `rulec_limits_hit_total` how often \
+each was met:
+  `head`       32 KiB for the request line and headers of a request
+  `streams`    128 open requests on an HTTP/2 connection
+  `depth`      128 levels of nested lists and objects in a message
+  `bodies`     `--max-requests` times (`--max-body` and 16 KiB) for all bodies being received
+  `log_lines`  10,000 lines that wait for the log
+  `log_bytes`  64 MiB for the lines that wait for the log
 
-Events, such as changes of rules, are JSON lines on standard error. SIGHUP looks for changed files. SIGTERM and SIGINT
-answer the open requests, and end the service. Exit status: 0 if all of them were answered, otherwise 1.")]
+Events, such as changes of rules, are JSON lines on standard error. SIGHUP looks for changed files. SIGTERM and \
+SIGINT answer the open requests, and end the service.
+
+Exit status: 0 all open requests were answered, 1 some were not, or the rules have errors, 2 wrong usage.")]
 pub struct Args {
     /// Rule files, compiled `.rulec` files, folders with rule files, or URLs of rules at an HTTP
     /// server. `NAME=FILE` sets the name by which requests select the rules [default NAME: the file
@@ -59,9 +65,8 @@ pub struct Args {
     /// The name of the environment variable that holds the bearer token for rules at a URL
     #[arg(long, value_name = "NAME")]
     pub fetch_token: Option<String>,
-    /// Require a bearer token of each request. Each line of this file has a name, scopes and a
-    /// token's SHA-256 hash in hexadecimal, such as `ci decide,explain 9f86…`. The scopes are
-    /// decide, explain and admin
+    /// Require a bearer token. Each line of this file has a name, scopes (decide, explain, admin)
+    /// and a token's SHA-256 hash in hexadecimal, such as `ci decide,explain 9f86…`
     #[arg(long, value_name = "FILE")]
     pub tokens: Option<PathBuf>,
     /// Allow `--listen` to name an address that other machines reach, without `--tokens`. Something

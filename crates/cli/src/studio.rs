@@ -13,9 +13,9 @@ use std::path::PathBuf;
   rulec studio deployed.rules support.rules --input messages.jsonl
   rulec studio rules/ --no-open --port 8080
 
-The studio listens on this machine only. It prints its address, which contains a token: anyone with the address can
-read the given files and save rules. Nothing is loaded from other servers. Values of `@private` fields are masked.
-Press Ctrl-C to stop the studio.")]
+The studio listens on this machine only. It prints its address, which contains a token: anyone with the \
+address can read the given files and save rules. Nothing is loaded from other servers. Values of `@private` \
+fields are masked, unless --show-private is given. Press Ctrl-C to stop the studio.")]
 pub struct Args {
     /// Rule files, or folders with rule files
     #[arg(value_name = "RULES", required = true)]

@@ -55,9 +55,11 @@ or gives several messages, by the fields that differ:
     expect refunds for \"my money back\"
     expect default for \"hello\"
   }
-`expect flows.refund` tests the patterns and the built-in classifier. For a choice that asks a language model, the
-test gives the answer: `given answers = { mood: \"angry\" }  expect mood.angry`.
-A failed test shows the expected and the actual result, and explains the decision.")]
+`expect flows.refund` tests the patterns and the built-in classifier. For a choice that asks a language model, \
+the test gives the answer: `given answers = { mood: \"angry\" }  expect mood.angry`. A failed test shows the \
+expected and the actual result, and explains the decision.
+
+Exit status: 0 all tests passed, 1 a test failed, an error in the rules or a limit of an option, 2 wrong usage.")]
 pub struct Args {
     /// Rule files, or folders with rule files [default: the current folder]
     #[arg(value_name = "FILES|DIRS")]

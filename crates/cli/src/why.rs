@@ -39,13 +39,16 @@ use std::path::{Path, PathBuf};
   rulec why support.rules --text hello --format json | jq .trace
   rulec why decisions.rules --decision respond --input '{\"response\": 3}'
   rulec why guard.rules --input '{\"tool\": \"search\", \"now\": \"2026-01-31T12:00:00Z\"}' --history past/
-  rulec why support --text 'show my files' --server http://127.0.0.1:8181   explain by the rules of a service
+  rulec why support --text 'show my files' --server http://127.0.0.1:8181   rules of a service
   rulec why chatbot.rules --entry mood --input '{\"text\": \"thanks\", \"answers\": {\"mood\": \"calm\"}}'
 
-The output shows the chosen route and the reason, and the routes that nearly matched. `--full` shows the whole search
-as a tree, with the values of each condition: ✓ holds, ✗ does not hold, ? is unknown because a value is missing or
-has another type, – was not evaluated. Values of `@private` fields are masked.
-For a payload: ✗ is a broken rule, ! a warning, ? a rule that could not be checked.")]
+Prints the chosen route and the reason, and the routes that nearly matched. Use --full if the summary does not \
+show why a route was not chosen: it prints the conditions of each route as a tree, with their values.
+  ✓ holds   ✗ does not hold   – was not evaluated
+  ? is unknown, because a value is missing or has another type
+For a payload, these signs mean:
+  ✗ a violated rule   ! a warning   ? a rule that could not be checked
+Values of `@private` fields are masked, unless --show-private is given.")]
 pub struct Args {
     #[command(flatten)]
     rules: RulesArgs,

@@ -23,9 +23,9 @@ use std::path::PathBuf;
   rulec why-not support.rules refund --entry billing --input '{\"text\": \"money\"}'
   head -1 messages.jsonl | rulec why-not support.rules show_files --input -
 
-The smallest change, with the fewest fields, is shown. The rules have decided the changed message to confirm it.
-ROUTE may also be a branch of a choice, a case of a router, `default`, or a route that jumps to a table; such a route
-includes everything that it leads to.")]
+The smallest change, with the fewest fields, is shown. The rules have decided the changed message to confirm \
+it. ROUTE may also be a branch of a choice, a case of a router, `default`, or a route that jumps to a table; \
+such a route includes everything that it leads to.")]
 pub struct Args {
     #[command(flatten)]
     rules: RulesArgs,

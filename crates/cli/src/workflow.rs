@@ -50,14 +50,18 @@ enum WorkflowCommand {
   rulec workflow run review.rules --input '{}' --allow api.example.com
   rulec workflow run plan.json --input '{\"city\": \"Paris\"}' --allow-http api.example.com --allow-python
 
-Kinds of nodes: `echo` passes on its input together with its configuration. `loop` and `vote` decide by `max_rounds`,
-`exit_on_score` and `threshold`. `http` calls an endpoint; `council` asks several `members` at once and returns the
-answer of each. Both call only hosts that `--allow` names. `parallel` runs its next nodes in parallel.
+Kinds of nodes in rules:
+  echo           passes on its input, together with its configuration
+  loop, vote     decide by their configuration: `max_rounds`, `exit_on_score`, `threshold`
+  http           calls an endpoint at a host that `--allow` names
+  council        asks several `members` at such hosts at once, and returns the answer of each
+  parallel       runs its next nodes in parallel
 
-A plan is a JSON object with `nodes` and `edges`. Its rules judge it first. Nodes of each type run only if an option
-allows the type, and a plan with other nodes does not run.
+A plan is a JSON object with `nodes` and `edges`. The rules of `--rules` judge it first. A plan runs only if \
+an option allows the type of each of its nodes.
 
-The exit status is 1 if a plan was rejected, if a node failed, or still waits for a missing input.")]
+Exit status: 0 the run is complete, 1 a plan was rejected, a node failed or still waits for an input, 2 wrong \
+usage.")]
 struct RunArgs {
     #[command(flatten)]
     rules: RulesArgs,
