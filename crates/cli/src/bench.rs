@@ -40,7 +40,7 @@ pub struct Args {
     #[arg(value_name = "INPUT")]
     input: PathBuf,
     /// Where the decision begins: the name of a table, choice or router, or `flows` [default: the
-    /// routes outside any table]
+    /// routes outside any table; without them, the only choice, router or `flows`]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// The duration of the measurement in seconds, from 1 to 600

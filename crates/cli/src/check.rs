@@ -63,8 +63,8 @@ pub struct Args {
     /// Also report routes of equal priority and different targets if some message matches both
     #[arg(long)]
     strict_ties: bool,
-    /// Also print how many steps a decision takes in the worst case, for each table and each route.
-    /// A step is a comparison, or one byte or element that is read
+    /// Also print how many steps a decision takes in the worst case, for each table and route. A
+    /// step is a comparison, or one byte or element that is read
     #[arg(long)]
     cost: bool,
     /// Exit with status 1 if a decision may take more than this number of steps (see `--cost`)

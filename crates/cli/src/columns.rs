@@ -22,11 +22,11 @@ pub struct ColumnArgs {
     /// Needs a program with the feature `columns`
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// For columns: parse the texts of this column as JSON values; may be repeated
+    /// For Parquet, Arrow and CSV: parse the texts of this column as JSON values; may be repeated
     #[arg(long, value_name = "COLUMN")]
     json_column: Vec<String>,
-    /// For columns: a column that the rules read may be absent; its values are then missing
-    /// [default: an error before the first row]
+    /// For Parquet, Arrow and CSV: a column that the rules read may be absent; its values are then
+    /// missing [default: an error before the first row]
     #[arg(long)]
     allow_missing_columns: bool,
 }

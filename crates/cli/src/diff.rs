@@ -47,7 +47,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE.jsonl")]
     replay: Option<PathBuf>,
     /// Where the decisions of `--replay` begin: the name of a table, choice or router [default: the
-    /// routes outside any table]
+    /// routes outside any table; without them, the only choice, router or `flows`]
     #[arg(long, value_name = "NAME", requires = "replay")]
     entry: Option<String>,
     /// Print the values of `@private` fields in replayed messages [default: `•••` instead]

@@ -17,7 +17,8 @@ use rulec_report::log;
 use serde_json::{Map, Value as Json};
 use std::path::PathBuf;
 
-/// Report the routes and conditions that never matched, based on a decision log
+/// Report from a decision log which routes were never chosen, and which conditions were never true
+/// or never false
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec doctor support.rules --log decisions.jsonl

@@ -13,8 +13,8 @@ pub struct EngineArgs {
     /// runs machine code. Only the speed differs; `auto` selects the fastest
     #[arg(long, default_value = Tier::Auto.name(), value_parser = tier_parser(), value_name = "ENGINE")]
     engine: Tier,
-    /// Which tables to search with an index instead of trying their rules one by one; the answers
-    /// are the same
+    /// Which tables to search with an index instead of trying their rules one by one. Only the
+    /// speed differs
     #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
     index: IndexMode,
 }

@@ -48,8 +48,8 @@ struct VerifyArgs {
     /// The files of the log, oldest first, or folders with logs
     #[arg(value_name = "FILES", required = true)]
     files: Vec<PathBuf>,
-    /// Fail unless a line has this hash: the `head` of the log that you noted earlier. Lines that
-    /// were cut off at the end are found in this way; further lines may follow
+    /// Fail unless a line has this hash, the `head` that was noted earlier. This finds lines that
+    /// were cut off at the end; further lines may follow
     #[arg(long, value_name = "HASH")]
     expect_end: Option<String>,
     /// Also check the signatures of the checkpoints (`rulec serve --log-key`) with this Ed25519

@@ -78,7 +78,7 @@ pub struct Args {
     #[command(flatten)]
     columns: ColumnArgs,
     /// Where the decision begins: the name of a table, choice, router or payload kind, or `flows`
-    /// [default: the routes outside any table]
+    /// [default: the routes outside any table; without them, the only choice, router or `flows`]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// Do not decide: judge each line by the `payload` statement of this name, which describes JSON

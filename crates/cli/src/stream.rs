@@ -30,7 +30,7 @@ use std::thread;
 /// Arguments that name the input stream and set the number of threads.
 #[derive(clap::Args)]
 pub struct StreamArgs {
-    /// The messages: one JSON object per line, or a file of another `--input-format`; `-` or no
+    /// The messages: one JSON object per line, or a file in another `--input-format`; `-` or no
     /// argument reads standard input
     input: Option<PathBuf>,
     /// The number of threads that decide, at most 1024; 0 means one for each processor. Answers

@@ -59,7 +59,7 @@ pub struct Args {
     #[arg(long)]
     full: bool,
     /// Where the decision begins: the name of a table, choice or router, or `flows` [default: the
-    /// routes outside any table]
+    /// routes outside any table; without them, the only choice, router or `flows`]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// Do not decide: judge `--input` by the `payload` statement of this name, and explain the

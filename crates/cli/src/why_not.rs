@@ -35,7 +35,7 @@ pub struct Args {
     #[command(flatten)]
     message: MessageArgs,
     /// Where the decision begins: the name of a table, choice or router [default: the routes
-    /// outside any table]
+    /// outside any table; without them, the only choice, router or `flows`]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// Decide with the earlier messages that `rulec run --history` recorded in this folder or at
