@@ -50,7 +50,7 @@ pub struct Args {
     /// routes outside any table; without them, the only choice, router or `flows`]
     #[arg(long, value_name = "NAME", requires = "replay")]
     entry: Option<String>,
-    /// Print the values of `@private` fields in replayed messages [default: `•••` instead]
+    /// Print the values of `@private` fields in replayed messages [default: `•••` in their place]
     #[arg(long, requires = "replay")]
     show_private: bool,
     /// The output format

@@ -38,7 +38,7 @@ pub struct Args {
     /// The rules file to start with, as source text; its imports are read from its folder
     #[arg(value_name = "RULES")]
     rules: Option<PathBuf>,
-    /// Print the values of `@private` fields [default: `•••` instead]
+    /// Print the values of fields that the rules declare `@private` [default: `•••` in their place]
     #[arg(long)]
     show_private: bool,
 }

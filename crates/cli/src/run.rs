@@ -107,10 +107,10 @@ pub struct Args {
     /// `report`, `studio` and `diff --replay`
     #[arg(long, value_name = "FILE", conflicts_with = "judged")]
     log: Option<PathBuf>,
-    /// For rules with a `history` statement: record each message that has a time `now`, so that
-    /// later decisions of the same key read it. A message with `"observe": true` is only recorded.
-    /// DIR is a folder, or `redis://HOST:PORT/DATABASE#NAME` for a Redis server [default DIR: in
-    /// memory]
+    /// For rules with a `history` statement: record each message that has a time `now` and the key,
+    /// so that later decisions of this key read it. A message with `"observe": true` is only
+    /// recorded. DIR is a folder (feature `history`) or `redis://HOST:PORT/DATABASE#NAME` (feature
+    /// `shared`) [default DIR: in memory]
     #[arg(long, value_name = "DIR", num_args = 0..=1)]
     history: Option<Option<PathBuf>>,
     #[command(flatten)]

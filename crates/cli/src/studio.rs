@@ -32,7 +32,7 @@ pub struct Args {
     /// Print the address without opening a browser
     #[arg(long)]
     no_open: bool,
-    /// Print the values of `@private` fields [default: `•••` instead]
+    /// Print the values of fields that the rules declare `@private` [default: `•••` in their place]
     #[arg(long)]
     pub show_private: bool,
     /// Imported files must be in this folder or below it; others are an error [default: the folder

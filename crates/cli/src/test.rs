@@ -94,7 +94,7 @@ pub struct Args {
     server: ServerArgs,
     #[command(flatten)]
     generation: GenerationArgs,
-    /// Print the values of `@private` fields [default: `•••` instead]
+    /// Print the values of fields that the rules declare `@private` [default: `•••` in their place]
     #[arg(long)]
     show_private: bool,
     /// Imported files must be in this folder or below it; others are an error [default: the folder
