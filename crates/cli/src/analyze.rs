@@ -15,10 +15,11 @@ use super::{CliError, Status};
   rulec analyze support.rules --text 'refund 20 USD' --ctx '{\"message_count\": 4}'
   head -1 messages.jsonl | rulec analyze support.rules --input - | jq .entities
 
-The result is a JSON object with `intent`, `score`, `best`, `entities`, `keywords`, `urgency` and `context_score`.
-Intents, entities, lexicons and `let context_score` come from the rules. These entities are built in: url, email,
-date, time, money, phone, number. `start` and `end` count characters, from 0. Values of `@private` fields are shown.
-`rulec run --analysis` analyses each message of a stream.")]
+Prints a JSON object with `intent`, `score`, `best`, `entities`, `keywords`, `urgency` and `context_score`. \
+`intent` is null if no intent is clear enough; `best` then names the nearest. Intents, entities, lexicons and \
+`let context_score` come from the rules. These entities are built in: url, email, date, time, money, phone, \
+number. `start` and `end` count characters, from 0. Values of `@private` fields are shown. `rulec run \
+--analysis` analyses each message of a stream.")]
 pub struct Args {
     #[command(flatten)]
     rules: RulesArgs,

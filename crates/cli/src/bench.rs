@@ -30,16 +30,17 @@ const MAX_TIMED_DECISIONS: usize = 1_000_000;
   rulec bench support.rules messages.jsonl --index always
   rulec bench support.rules messages.jsonl --format json
 
-One thread decides the messages, given as JSON text, again and again for the given time. The percentiles are those of
-single decisions; each includes some tens of nanoseconds for reading the clock.")]
+One thread parses and decides the messages again and again for the given time. Prints the decisions per \
+second, and the times within which 50%, 90% and 99% of the decisions ended. Each of these times includes some \
+tens of nanoseconds for reading the clock.")]
 pub struct Args {
     #[command(flatten)]
     rules: RulesArgs,
     /// The messages, one JSON object per line; `-` reads standard input
     #[arg(value_name = "INPUT")]
     input: PathBuf,
-    /// The table, choice or router to decide with, or `flows` [default: the routes outside any
-    /// table]
+    /// Where the decision begins: the name of a table, choice or router, or `flows` [default: the
+    /// routes outside any table; without them, the only choice, router or `flows`]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// The duration of the measurement in seconds, from 1 to 600

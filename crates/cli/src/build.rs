@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
   rulec build support.rules --sign release.pem        signed; the public key verifies it
   rulec run support.rulec --verify release.pub messages.jsonl
 
-The file contains everything that the rules import and, unless --strip-source is given, the source text for
+The file contains everything that the rules import and, unless --strip-source is given, the source text for \
 explanations. Only the version of rulec that wrote the file can read it. Equal rules give equal bytes.")]
 pub struct Args {
     #[command(flatten)]
@@ -30,7 +30,7 @@ pub struct Args {
     #[arg(long)]
     strip_source: bool,
     /// Sign the output with a private Ed25519 key: a PEM file (`openssl genpkey -algorithm
-    /// ed25519`), or `env:NAME` for an environment variable
+    /// ed25519`), or `env:NAME` for an environment variable that holds it
     #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     sign: Option<KeyLocation>,
 }

@@ -29,12 +29,15 @@ use std::path::PathBuf;
   rulec check rules/ --fix                    make the safe repairs, and report the rest
   rulec check rules/ --fix --dry-run          show these repairs and write nothing
   rulec check support.rules --cost            show the worst-case cost of a decision
-  rulec check flows.json                      check another system's JSON, and report each item skipped or adapted
+  rulec check flows.json                      check another system's JSON; notes say what is left out
 
-A folder means all *.rules files in it and in its subfolders; imports must stay inside the folder. A file that other
-files import is checked as part of them. A file `rulec.toml` next to the rules, or in a folder above, sets the same
-options for all: `[severity]` with `W0213 = \"deny\"`, `deny-warnings`, `strict-ties`, `max-cost`. Options on the
-command line take precedence.")]
+A folder means all *.rules files in it and in its subfolders; imports must stay inside the folder. A file that \
+other files import is checked as part of them. A file `rulec.toml` next to the rules, or in a folder above, \
+sets the same options for all: `[severity]` with `W0213 = \"deny\"`, `deny-warnings`, `strict-ties`, \
+`max-cost`. Options on the command line take precedence.
+
+Exit status: 0 no errors, 1 errors, denied warnings or a cost above --max-cost, 2 wrong usage or an unreadable \
+file.")]
 pub struct Args {
     /// Rule files, or folders with rule files; `-` reads standard input [default: the current
     /// folder]
@@ -43,29 +46,32 @@ pub struct Args {
     /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Make the safe repairs in the given files, and in the files of the given folders
+    /// Make the repairs that keep the author's meaning, in the given files and folders, and report
+    /// the other findings
     #[arg(long)]
     fix: bool,
-    /// With `--fix`: show what would change instead of writing it
+    /// With `--fix`: print the changes as a patch, and write nothing
     #[arg(long, requires = "fix")]
     dry_run: bool,
-    /// Also exit with status 1 if these are found: `warnings`, or the code of a warning
+    /// Exit with status 1 also for these warnings: `warnings` for all, or a code such as W0213; may
+    /// be repeated
     #[arg(long, value_name = "CODE|warnings", value_delimiter = ',', value_parser = parse_denied)]
     deny: Vec<WarningSelector>,
-    /// Do not report warnings with this code
+    /// Do not report warnings with this code, such as W0103; may be repeated
     #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = parse_warning_code)]
     allow: Vec<Code>,
     /// Also report routes of equal priority and different targets if some message matches both
     #[arg(long)]
     strict_ties: bool,
-    /// Also show the worst-case cost of a decision, for each table and each route
+    /// Also print how many steps a decision takes in the worst case, for each table and route. A
+    /// step is a comparison, or one byte or element that is read
     #[arg(long)]
     cost: bool,
-    /// Exit with status 1 if a decision may take more than this number of steps
+    /// Exit with status 1 if a decision may take more than this number of steps (see `--cost`)
     #[arg(long, value_name = "STEPS")]
     max_cost: Option<u64>,
-    /// The folder that imports must stay inside [default: the folder of the file, or the checked
-    /// folder]
+    /// Imported files must be in this folder or below it; others are an error [default: the folder
+    /// of the file, or the checked folder]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
     #[command(flatten)]

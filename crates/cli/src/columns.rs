@@ -10,19 +10,23 @@ use std::path::{Path, PathBuf};
 /// Options for the formats of the messages and of the results.
 #[derive(clap::Args)]
 pub struct ColumnArgs {
-    /// The format of the messages [default: by the file extension, else lines]
+    /// The format of the messages. `lines` is one JSON object per line; the others need a program
+    /// with the feature `columns` [default: by the file extension, else lines]
     #[arg(long, value_name = "FORMAT", value_parser = FORMAT_NAMES)]
     input_format: Option<String>,
-    /// The format of the answers [default: by the extension of --output, else lines]
+    /// The format of the answers, as for `--input-format` [default: by the extension of the
+    /// `--output` file, else lines]
     #[arg(long, value_name = "FORMAT", value_parser = FORMAT_NAMES)]
     output_format: Option<String>,
-    /// Write the answers to a file instead of standard output
+    /// Write the answers to this file instead of standard output; it appears when all are written.
+    /// Needs a program with the feature `columns`
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Parse each text of this column as a JSON value
+    /// For Parquet, Arrow and CSV: parse the texts of this column as JSON values; may be repeated
     #[arg(long, value_name = "COLUMN")]
     json_column: Vec<String>,
-    /// Decide even if columns that the rules read are missing
+    /// For Parquet, Arrow and CSV: a column that the rules read may be absent; its values are then
+    /// missing [default: an error before the first row]
     #[arg(long)]
     allow_missing_columns: bool,
 }

@@ -29,7 +29,8 @@ pub struct Args {
     /// Also list the failed cases and their differences
     #[arg(long)]
     list_failures: bool,
-    /// The engine that decides; all engines give the same answers
+    /// How conditions are evaluated: `reference` walks their tree, `vm` interprets bytecode, `jit`
+    /// runs machine code. Only the speed differs; `auto` selects the fastest
     #[arg(long, default_value = Tier::Auto.name(), value_parser = engine::tier_parser(), value_name = "ENGINE")]
     engine: Tier,
 }

@@ -30,27 +30,27 @@ use std::sync::Arc;
   rulec diff deployed.rules support.rules --replay decisions.log --entry billing
   rulec diff deployed.rules support.rules --format json | jq .entries[].changes[].route
 
-Routes, choices, routers and flows are compared; tables are compared if a jump leads to them. Both versions decided
-each message that is shown. \"no difference in meaning\" is printed only if it is proven; otherwise the report says how
-much was searched. `--replay` decides real messages with both versions: a file with one message per line, or a
-decision log that contains messages.
+Routes, choices, routers and flows are compared; tables are compared if a jump leads to them. Both versions \
+have decided each example message. \"no difference in meaning\" is printed only if it is proven; otherwise the \
+report says how much was searched. `--replay` decides real messages with both versions: a file with one \
+message per line, or a decision log that contains messages.
 
-Exit status: 0 no difference, 1 a difference, or neither found nor ruled out, 2 wrong usage.")]
+Exit status: 0 no difference, 1 a difference was found or could not be ruled out, 2 wrong usage.")]
 pub struct Args {
     #[command(flatten)]
     old: RulesArgs,
-    /// The new version of the rules
+    /// The new version of the rules; RULES is the old version
     #[arg(value_name = "NEW")]
     new: PathBuf,
-    /// Also decide these messages with both versions, one JSON object per line; `-` reads standard
-    /// input
+    /// Also decide the messages of this file with both versions: one JSON object per line, or a
+    /// decision log; `-` reads standard input
     #[arg(long, value_name = "FILE.jsonl")]
     replay: Option<PathBuf>,
-    /// The table, choice or router that decides the replayed messages [default: the routes outside
-    /// any table]
+    /// Where the decisions of `--replay` begin: the name of a table, choice or router [default: the
+    /// routes outside any table; without them, the only choice, router or `flows`]
     #[arg(long, value_name = "NAME", requires = "replay")]
     entry: Option<String>,
-    /// Show the values of `@private` fields in replayed messages
+    /// Print the values of `@private` fields in replayed messages [default: `•••` in their place]
     #[arg(long, requires = "replay")]
     show_private: bool,
     /// The output format

@@ -17,17 +17,18 @@ use rulec_report::log;
 use serde_json::{Map, Value as Json};
 use std::path::PathBuf;
 
-/// Report the routes and conditions that never matched, based on a decision log
+/// Report from a decision log which routes were never chosen, and which conditions were never true
+/// or never false
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec doctor support.rules --log decisions.jsonl
   zcat decisions-*.gz | rulec doctor support.rules --log -
 
-The log is the decision log that a router or `rulec run --log` writes: one JSON object per line with `time`, `entry`,
-`path`, `route` and, unless switched off, `message`. If the log contains messages, these rules decide them again. The
-report then also shows how many decisions would be different now, and which conditions were never true or never
-false. Without messages, only routes are counted. The lines that `rulec run` prints are also read; they have no
-messages.")]
+The log is the decision log that `rulec serve --log`, `rulec run --log` or a router in a program writes: one \
+JSON object per line with `time`, `entry`, `path`, `route` and, unless switched off, `message`. If the log \
+contains messages, the given rules decide them again. The report then also shows how many decisions would be \
+different now, and which conditions were never true or never false. Without messages, only routes are counted. \
+The lines that `rulec run` prints are also read; they have no messages.")]
 pub struct Args {
     /// The rules file
     #[arg(value_name = "RULES")]
@@ -35,7 +36,8 @@ pub struct Args {
     /// The decision log, JSON lines; `-` reads standard input
     #[arg(long, value_name = "DECISIONS.jsonl")]
     log: PathBuf,
-    /// The folder that imports must stay inside [default: the folder of the rules file]
+    /// Imported files must be in this folder or below it; others are an error [default: the folder
+    /// of the rules file]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 }

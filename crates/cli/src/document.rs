@@ -11,12 +11,12 @@ use serde_json::Value as Json;
 /// Arguments that say how to load another system's JSON document in place of rules.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct DocumentArgs {
-    /// The rules are another system's JSON document of this kind [default: recognize a `.json` file
-    /// by its shape]
+    /// Read the rules as another system's JSON of this kind; `context` is data for the bundled
+    /// payload rules [default: a `.json` file is recognized by its shape]
     #[arg(long = "as", value_name = "KIND", display_order = 902, value_parser = system_parser())]
     pub system: Option<System>,
-    /// Compare the patterns of flows literally, as `==` and `in` of the document do: case and white
-    /// space count
+    /// For JSON of flows: match the patterns as `==` and `in` of Python do, so that case and
+    /// surrounding white space count [default: both are ignored]
     #[arg(long, display_order = 903)]
     literal: bool,
 }

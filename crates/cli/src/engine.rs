@@ -9,11 +9,12 @@ use rulec::{Indexing, Rules, Tier};
 /// same results.
 #[derive(clap::Args)]
 pub struct EngineArgs {
-    /// The engine that decides; all engines give the same answers
+    /// How conditions are evaluated: `reference` walks their tree, `vm` interprets bytecode, `jit`
+    /// runs machine code. Only the speed differs; `auto` selects the fastest
     #[arg(long, default_value = Tier::Auto.name(), value_parser = tier_parser(), value_name = "ENGINE")]
     engine: Tier,
-    /// Which tables to search with an index instead of trying their rules one by one; the answers
-    /// are the same
+    /// Which tables to search with an index instead of trying their rules one by one. Only the
+    /// speed differs
     #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
     index: IndexMode,
 }

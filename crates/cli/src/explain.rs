@@ -11,14 +11,15 @@ use rulec_lang::builtins::{self, Function};
 use rulec_lang::operators;
 use rulec_syntax::parse::{WordRole, word_doc};
 
-/// Explain a diagnostic code, with a wrong and a right example
+/// Explain a diagnostic code with a wrong and a right example, or a word of the language
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec explain E0203
   rulec explain            every code with its title
   rulec explain E0203 --lang zh")]
 pub struct Args {
-    /// The code, such as E0203, or a word of the language
+    /// The code, such as E0203, or a word of the language, such as `unless` [default: list all
+    /// codes]
     code: Option<String>,
 }
 

@@ -14,10 +14,11 @@ use std::path::PathBuf;
   rulec export choice next_step.rules | jq .choices
   rulec export routes support.rules --json
 
-A rule that the JSON cannot say is left out, and a note gives the reason; the exit status is then 1. Of the
-comments, only the lines `# json: {…}` are written, in which an import keeps what rules cannot say.")]
+A rule that the JSON cannot express is left out, and a note on standard error gives the reason; the exit \
+status is then 1. Comments are not written, except for the lines `# json: {…}`, in which `rulec import` keeps \
+parts of the JSON that rules cannot express.")]
 pub struct Args {
-    /// The kind of the JSON document
+    /// The kind of JSON: the routes of a router, a choice, or flows
     #[arg(value_parser = import::rules_system_parser())]
     kind: System,
     #[command(flatten)]
@@ -25,10 +26,10 @@ pub struct Args {
     /// The file to write the JSON to [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Overwrite an existing file
+    /// Overwrite the `--output` file if it exists [default: an error]
     #[arg(long, requires = "output")]
     force: bool,
-    /// Print the report on every rule as JSON, on standard error
+    /// Print the report as JSON on standard error, with the outcome of each rule
     #[arg(long)]
     json: bool,
 }

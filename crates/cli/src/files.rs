@@ -322,14 +322,16 @@ pub fn paths_or_current_folder(paths: &[PathBuf]) -> Vec<PathBuf> {
 /// Arguments that name the rules file of a subcommand, and say how to load the file.
 #[derive(Clone, clap::Args)]
 pub struct RulesArgs {
-    /// The rules file, or the file that `rulec build` compiled it to; `-` reads standard input
+    /// The rules: a `.rules` file, a `.rulec` file that `rulec build` wrote, or another system's
+    /// JSON (see `--as`); `-` reads standard input
     #[arg(value_name = "RULES")]
     pub path: PathBuf,
-    /// The folder that imports must stay inside [default: the folder of the rules file]
+    /// Imported files must be in this folder or below it; others are an error [default: the folder
+    /// of the rules file]
     #[arg(long, value_name = "DIR", display_order = 900)]
     root: Option<PathBuf>,
-    /// Accept only compiled rules signed with this key: a PEM file with the public key, or
-    /// `env:NAME` for an environment variable
+    /// Accept only compiled rules (`.rulec`) that this Ed25519 key signed: a PEM file with the
+    /// public key, or `env:NAME` for an environment variable that holds it
     #[arg(long, value_name = "KEY", display_order = 901, allow_hyphen_values = true)]
     verify: Option<KeyLocation>,
     #[command(flatten)]

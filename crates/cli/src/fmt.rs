@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
   rulec fmt --diff support.rules   show what would change
   rulec fmt - < support.rules      from standard input to standard output
 
-Only white space changes: comments keep their positions, and every rule keeps its meaning. Statements
-with errors are not changed.")]
+Only white space changes: comments keep their positions, and every rule keeps its meaning. Statements with \
+errors are not changed.")]
 pub struct Args {
     /// Rule files, or folders with rule files; `-` reads standard input and writes standard output
     /// [default: the current folder]
@@ -27,7 +27,7 @@ pub struct Args {
     /// Write nothing; list the files that would change, and exit with 1 if there are any
     #[arg(long)]
     check: bool,
-    /// Write nothing; show what would change
+    /// Write nothing; print the changes as a patch
     #[arg(long)]
     diff: bool,
 }

@@ -29,10 +29,10 @@ use std::path::PathBuf;
   rulec graph review.rules --format dot | dot -Tsvg > review.svg
   rulec graph review.rules --name council --format svg -o council.svg
 
-Without --name, the workflows are drawn. If there are no workflows, the routes, choices, routers and flows are drawn.
-In a workflow, the label of an edge is the condition by which a router chooses it; a dashed edge is a loop-back; a node
-with double lines runs its next nodes in parallel. Routes are tried from top to bottom: a solid edge is followed if the
-condition holds, and a dashed edge leads to the condition that is tried next.")]
+Without --name, the workflows are drawn. If there are no workflows, the routes, choices, routers and flows are \
+drawn. In a workflow, the label of an edge is the condition by which a router chooses it; a dashed edge is a \
+loop-back; a node with double lines runs its next nodes in parallel. Routes are tried from top to bottom: a \
+solid edge is followed if the condition holds, and a dashed edge leads to the condition that is tried next.")]
 pub struct Args {
     #[command(flatten)]
     rules: RulesArgs,

@@ -89,14 +89,19 @@ fn chinese_argument(arg: Arg) -> Arg {
     arg.help(short).long_help(long).hide_default_value(true).hide_possible_values(true)
 }
 
+/// Returns the key under which the catalogue has a paragraph: single spaces replace line breaks and
+/// indentation. The translation contains its own line breaks.
+fn paragraph_key(paragraph: &str) -> String {
+    paragraph.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Converts the text after the options of a help page to Chinese. The result has the example
-/// commands without their English descriptions, and each paragraph that has a Chinese translation.
-/// Other paragraphs are left out.
+/// commands without their English descriptions, and the translations of the other paragraphs. A
+/// test ensures that each of them has a translation.
 fn chinese_examples(after_help: &str) -> String {
     let mut parts = Vec::new();
     for paragraph in after_help.split("\n\n") {
-        let joined = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
-        if let Some(translation) = chinese(&joined) {
+        if let Some(translation) = chinese(&paragraph_key(paragraph)) {
             parts.push(translation.to_owned());
         } else if let Some(examples) = paragraph.strip_prefix("Examples:\n") {
             let command = |line: &str| {
@@ -128,6 +133,9 @@ mod tests {
             let values = if arg.get_action().takes_values() { arg.get_possible_values() } else { Vec::new() };
             texts.extend(values.iter().filter_map(|value| value.get_help().map(ToString::to_string)));
         }
+        let after_help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let paragraphs = after_help.split("\n\n").filter(|paragraph| !paragraph.starts_with("Examples:"));
+        texts.extend(paragraphs.map(paragraph_key));
         command.get_subcommands().for_each(|verb| collect_texts(verb, texts));
     }
 
@@ -140,9 +148,7 @@ mod tests {
         texts.retain(|text| text.contains(|c: char| c.is_ascii_alphabetic()));
         let missing: Vec<&String> = texts.iter().filter(|text| chinese(text).is_none()).collect();
         assert!(missing.is_empty(), "without a Chinese text: {missing:#?}");
-        let is_paragraph = |text: &String| text.starts_with("Exit status:");
-        let unused: Vec<&String> =
-            CHINESE_TEXTS.keys().filter(|text| !texts.contains(*text) && !is_paragraph(text)).collect();
+        let unused: Vec<&String> = CHINESE_TEXTS.keys().filter(|text| !texts.contains(*text)).collect();
         assert!(unused.is_empty(), "no longer used: {unused:#?}");
     }
 

@@ -17,7 +17,7 @@ pub use with::run;
 #[cfg(not(feature = "history"))]
 pub use without::{not_built_error, run};
 
-/// Show, check and compact a history that is kept in a folder or at a Redis server
+/// Show, check and compact the messages that `--history` recorded in a folder or at a Redis server
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec run guard.rules calls.jsonl --history past/
@@ -26,10 +26,13 @@ pub use without::{not_built_error, run};
   rulec history compact past/ --before 2026-01-31T00:00:00Z
   rulec history show redis://127.0.0.1:6379/0#guard   the history `guard` at a server
 
-`show` writes a line of JSON for each message, ordered by key and time: 
+`show` prints one JSON object per message, ordered by key and time. `at` is the time of the message:
   {\"key\":\"s-1\",\"message\":{\"at\":\"2026-01-31T12:00:00Z\",\"tool\":\"search\"}}
-`check` exits with status 1 if something is wrong. Only one program at a time can use a folder;
-several programs can use a history at a server. Its password may be in the variable `RULEC_HISTORY_PASSWORD`.")]
+Only one program at a time can use a folder; several programs can use a history at a Redis server. The \
+server's password may be in the environment variable `RULEC_HISTORY_PASSWORD`. Folders need a program with the \
+feature `history`, servers the feature `shared`.
+
+Exit status: 0 no errors, 1 the history has errors, 2 wrong usage or no history at this place.")]
 pub struct Args {
     #[command(subcommand)]
     command: HistoryCommand,
@@ -42,30 +45,32 @@ enum HistoryCommand {
     Compact(CompactArgs),
 }
 
-/// Write the kept messages as JSON lines
+/// Print the recorded messages as JSON lines
 #[derive(clap::Args)]
 struct ShowArgs {
     #[command(flatten)]
     folder: FolderArgs,
-    /// Only the messages of this key
+    /// Print only the messages of this key: a value of the field after `by` in the `history`
+    /// statement
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
 }
 
-/// Check the files and each message
+/// Check the stored data and each message, and print each error
 #[derive(clap::Args)]
 struct FolderArgs {
-    /// The folder of the history, or its address at a Redis server
+    /// The folder of the history, or its address `redis://HOST:PORT/DATABASE#NAME` at a Redis
+    /// server
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
 
-/// Give unused space back to the file system
+/// Give unused space back to the file system, and remove old messages with `--before`
 #[derive(clap::Args)]
 struct CompactArgs {
     #[command(flatten)]
     folder: FolderArgs,
-    /// Also remove the messages before this time
+    /// Also remove the messages before this time, such as 2026-01-31T00:00:00Z
     #[arg(long, value_name = "TIME")]
     before: Option<String>,
 }

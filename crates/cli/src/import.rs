@@ -27,14 +27,13 @@ const FLOWS_EXAMPLE: &str = r#"{"flows": [{"flow_id": "greet", "type": "keyword"
 
 Input by kind:
   routes   a list of routes, or {\"routes\": […], \"default\": \"handler\"}
-  choice   a list of branches, or {\"choices\": […]}
+  choice   a list of branches, {\"choices\": […]}, or a workflow document with choices in its steps
   flows    a list of flows, or {\"flows\": […], \"tools\": [the flow_executor]}
-           A workflow document whose steps hold choices gives one choice for each.
-The rules decide like the original; comments in them describe differences and omitted parts.
-An item that cannot be translated is left out, and the report gives its position. With `--strict`
-it is an error, and nothing is written.")]
+The rules decide like the original; comments in them describe differences and omitted parts. An item that \
+cannot be translated is left out, and a note on standard error gives its position. With `--strict` it is an \
+error, and nothing is written.")]
 pub struct Args {
-    /// The kind of the JSON document
+    /// The kind of JSON: the routes of a router, a choice, or flows
     #[arg(value_parser = rules_system_parser())]
     system: System,
     /// The JSON file; `-` reads standard input
@@ -42,17 +41,17 @@ pub struct Args {
     /// The file to write the rules to [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Overwrite an existing file
+    /// Overwrite the `--output` file if it exists [default: an error]
     #[arg(long, requires = "output")]
     force: bool,
-    /// Refuse the document if an item cannot be translated, instead of leaving the item out
+    /// Write nothing if an item cannot be translated, instead of leaving the item out
     #[arg(long)]
     strict: bool,
-    /// Compare the patterns of flows literally, as `==` and `in` of the document do: case and white
-    /// space count
+    /// For JSON of flows: match the patterns as `==` and `in` of Python do, so that case and
+    /// surrounding white space count [default: both are ignored]
     #[arg(long)]
     literal: bool,
-    /// Print the report on every item as JSON, on standard error
+    /// Print the report as JSON on standard error, with the outcome of each item
     #[arg(long)]
     json: bool,
 }

@@ -16,10 +16,11 @@ use std::path::PathBuf;
   rulec init desk         in the folder desk, which is created
   rulec init desk --force overwrite existing files")]
 pub struct Args {
-    /// The folder [default: the current one]
+    /// The folder of the new project, which is created if it is missing [default: the current
+    /// folder]
     #[arg(value_name = "DIR", default_value = ".", hide_default_value = true)]
     folder: PathBuf,
-    /// Overwrite existing files
+    /// Overwrite existing files [default: an error if one exists, and nothing is written]
     #[arg(long)]
     force: bool,
 }

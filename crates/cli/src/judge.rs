@@ -24,13 +24,14 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct JudgeArgs {
-    /// With --decision or --decision-by: a JSON file with the object that rules read as `context`
+    /// For payloads: a JSON file with the object that rules read as `context`, such as known
+    /// workflows and counters
     #[arg(long, value_name = "FILE", requires = "judged")]
     context: Option<PathBuf>,
-    /// With --decision or --decision-by: a JSON file with the object that rules read as `options`
+    /// For payloads: a JSON file with the object that rules read as `options`, such as limits
     #[arg(long, value_name = "FILE", requires = "judged")]
     options: Option<PathBuf>,
-    /// With --decision or --decision-by: report warnings and unchecked rules as violations
+    /// For payloads: count warnings, and rules that could not be checked, as violations
     #[arg(long, requires = "judged")]
     strict: bool,
 }

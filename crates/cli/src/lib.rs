@@ -106,16 +106,16 @@ use term::{Color, Out, Term};
 const AFTER_HELP: &str = "\
 Examples:
   rulec init desk                                     create a project that works
-  rulec check rules/                                  report every error in the folder's *.rules files
+  rulec check rules/                                  report every error in the *.rules of the folder
   rulec fmt rules/                                    format the files in the standard style
   rulec build support.rules                           compile to support.rulec, which loads faster
   rulec run support.rules messages.jsonl              decide each message, one per line
-  rulec analyze support.rules --text 'order 7, asap'  show the intent, entities and urgency of a text
+  rulec analyze support.rules --text 'order 7, asap'  show intent, entities and urgency of a text
   rulec why support.rules --text 'show my files'      explain why a message takes its route
   rulec why-not support.rules refund --text 'money'   show the change that would make a route match
   rulec diff deployed.rules support.rules             show what a new version answers differently
   rulec plan support.rules                            show how each rule is found
-  rulec test                                          run the `test` blocks in this folder and its subfolders
+  rulec test                                          run the `test` blocks below this folder
   rulec explain E0203                                 explain a code, with examples
   rulec workflow run review.rules --input '{}'        run a workflow
   rulec graph review.rules                            draw the workflow
@@ -124,8 +124,8 @@ Examples:
   rulec import routes router.json -o support.rules    convert another system's JSON to rules
   rulec export routes support.rules -o router.json    write rules as another system's JSON
 
-Exit status: 0 no errors, 1 errors found, 2 wrong usage, an unreadable file or an output that cannot be
-written, 3 an internal error of rulec. After SIGINT, SIGTERM or SIGHUP, `run` stops reading, answers the
+Exit status: 0 no errors, 1 errors found, 2 wrong usage, an unreadable file or an output that cannot be \
+written, 3 an internal error of rulec. After SIGINT, SIGTERM or SIGHUP, `run` stops reading, answers the \
 messages that it has read, and exits with 130, 143 or 129. After a second signal, it exits at once.";
 
 /// Checks, runs and explains rule files, which are written in a small typed language for routing
@@ -137,7 +137,7 @@ struct Cli {
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     color: Color,
     // `language::select_language` reads this option before the arguments are parsed.
-    /// The language of messages [default: the value of RULEC_LANG, else en]
+    /// The language of findings, errors and help pages [default: the value of RULEC_LANG, else en]
     #[arg(long, global = true, value_enum, value_name = "LANG")]
     lang: Option<Lang>,
     #[command(subcommand)]

@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 
-/// Work with decision logs
+/// Check that the decision logs of `rulec serve --log` are complete and unchanged
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -34,21 +34,26 @@ enum LogCommand {
   rulec log verify /var/log/rulec
   rulec log verify /var/log/rulec --expect-end 5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9
 
-The log must have the hash chain that `rulec serve --log` writes. Give the files in the order in which they were
-written; the first may be any of them. For a folder, all logs in it are checked, each with all its files. With --verify, the
-checkpoints must be signed by that key. Without a key, a person who can write the log could compute the whole chain
-again. Lines that were cut off at the end leave no trace in the rest. To find that out, note the `head` of the log, which
-`GET /v1/rules` returns, and give it with --expect-end. Exits with status 1 if a line is wrong or missing.")]
+The log must have the hash chain that `rulec serve --log` writes: each line has a hash of itself and of all \
+lines before it. Give the files of one log in the order in which they were written; the first may be any of \
+them. For a folder, all logs in it are checked, each with all its files. Prints each wrong line, the number of \
+lines, and the `head`: the hash of the last line.
+
+Without a key, a person who can write the log could compute all hashes again. With --verify, the checkpoints \
+must be signed by that key. Lines that were cut off at the end leave no trace in the rest. To find that out, \
+note the `head`, which `GET /v1/rules` also returns, and give it later with --expect-end.
+
+Exit status: 0 all lines are right, 1 a line is wrong or missing, 2 wrong usage or an unreadable file.")]
 struct VerifyArgs {
     /// The files of the log, oldest first, or folders with logs
     #[arg(value_name = "FILES", required = true)]
     files: Vec<PathBuf>,
-    /// A `head` of the log that was noted: a line of the log must have this hash; further lines may
-    /// follow
+    /// Fail unless a line has this hash, the `head` that was noted earlier. This finds lines that
+    /// were cut off at the end; further lines may follow
     #[arg(long, value_name = "HASH")]
     expect_end: Option<String>,
-    /// The key that signs the checkpoints: a PEM file with the public key, or `env:NAME` for an
-    /// environment variable
+    /// Also check the signatures of the checkpoints (`rulec serve --log-key`) with this Ed25519
+    /// key: a PEM file with the public key, or `env:NAME` for an environment variable that holds it
     #[arg(long, value_name = "KEY")]
     verify: Option<KeyLocation>,
 }

@@ -17,7 +17,7 @@ use std::path::PathBuf;
   rulec completions zsh > ~/.zfunc/_rulec
   rulec completions fish > ~/.config/fish/completions/rulec.fish")]
 pub struct CompletionsArgs {
-    /// The shell
+    /// The shell that reads the script
     #[arg(value_enum)]
     shell: Shell,
 }

@@ -15,27 +15,30 @@ use std::path::PathBuf;
 /// Options that name a language model, and the files of its answers.
 #[derive(Clone, Debug, Default, PartialEq, clap::Args)]
 pub struct ModelArgs {
-    /// Ask a language model where choices and flows need one: the address of a chat-completions
-    /// API, such as https://models.example.com/v1
+    /// Let a language model answer where a choice (`ask`) or a flow (`intent`) needs one: the
+    /// address of its chat-completions API, such as https://models.example.com/v1. Needs a program
+    /// with the feature `http`
     #[arg(long, value_name = "URL", requires = "model_name", conflicts_with = "replay_answers")]
     model: Option<String>,
-    /// The name of the model
+    /// The name of the model, as its API knows it; needed with `--model`
     #[arg(long, value_name = "NAME", requires = "model")]
     model_name: Option<String>,
-    /// The environment variable with the API key of the model [default: RULEC_MODEL_KEY]
+    /// The name of the environment variable that holds the model's API key [default:
+    /// RULEC_MODEL_KEY]
     #[arg(long, value_name = "NAME", requires = "model")]
     model_key: Option<String>,
-    /// The time limit of one question with its retries, in seconds [default: 60]
+    /// The time limit of one question to the model, with its retries, in seconds [default: 60]
     #[arg(long, value_name = "SECONDS", requires = "model", value_parser = clap::value_parser!(u64).range(1..))]
     model_timeout: Option<u64>,
-    /// How often a question is asked again after a failed connection or status 502, 503 or 504
-    /// [default: 2]
+    /// How often a question is asked again after a failed connection or the HTTP status 502, 503 or
+    /// 504 [default: 2]
     #[arg(long, value_name = "N", requires = "model")]
     model_retries: Option<u32>,
-    /// Record the answers of the model in a file; questions that the file answers are not asked
+    /// Append the model's answers to this file; a question that it already answers is not asked
     #[arg(long, value_name = "FILE", requires = "model")]
     record: Option<PathBuf>,
-    /// Take the answers of the model from a recorded file; no model is asked
+    /// Take the answers from this file of `--record`; no model is asked, and a message without a
+    /// recorded answer is an error
     #[arg(long, value_name = "FILE")]
     replay_answers: Option<PathBuf>,
 }

@@ -14,21 +14,25 @@ use rulec_vm::index::plan::{AccessPath, TablePlan};
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// Show how each rule is found: by a key, by bits, or by trying it always
+/// Show how the engine finds each rule: by an index key, by a bitmap index, or by trying it for
+/// every message
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec plan support.rules
   rulec plan support.rules --entry billing
   rulec plan support.rules --format json | jq '.[].routes[] | select(.by == \"always\")'
 
-A rule is found by a *key* if every message that matches it must contain something that can be looked up:
-a text, a value or an element of a list. The other rules are found by *bits*, which the values of a message
-select, or are *always* tried. Costs are estimates in nanoseconds per message. The cheaper method is used,
-unless `rulec run` or `rulec bench` gets `--index always` or `--index never`.")]
+Use it to find the rules that make decisions slow. For each rule, prints how the engine finds it:
+  key      matching messages contain a text, a value or a list element, which an index looks up
+  bits     values of the message, such as a number that is compared, select the rule in a bitmap
+  always   nothing can be looked up, so the condition is evaluated for every message
+For each table, prints the estimated time per message with the index and without it, in nanoseconds. The \
+faster of the two is used, unless `rulec run` or `rulec bench` gets `--index always` or `--index never`.")]
 pub struct Args {
     #[command(flatten)]
     rules: RulesArgs,
-    /// Show only this table, choice, router or payload kind, or `flows`, or `routes`
+    /// Show only this table, choice, router or payload kind, or `flows`, or `routes` for the routes
+    /// outside any table
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// The output format

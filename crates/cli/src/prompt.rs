@@ -13,21 +13,22 @@ use rulec_base::message;
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
-/// Print the prompt section and the tool that describe intent flows and choices to a language model
+/// Print what a language model needs to select a flow or a choice's branch: a prompt section and a
+/// tool definition
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec prompt chatbot.rules
   rulec prompt chatbot.rules --entry mood             one choice
   rulec prompt chatbot.rules --format json | jq .tool
 
-The section goes into the system prompt, the tool into `tools` of a chat-completions request. Keyword
-flows need no model, so they are in neither. A choice that decides by conditions is printed only
-with `--entry`, as a tool that an agent may call.")]
+The section goes into the system prompt, the tool into `tools` of a chat-completions request. Keyword flows \
+need no model, so they are in neither. A choice that decides by conditions is printed only with `--entry`, as \
+a tool that an agent may call.")]
 pub struct Args {
     #[command(flatten)]
     rules: RulesArgs,
-    /// Print only `flows`, or this choice [default: the intent flows and all choices that ask a
-    /// model]
+    /// Print only this choice, or only `flows` [default: the flows with `intent`, and all choices
+    /// that `ask` a model]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// The output format

@@ -29,7 +29,7 @@ A line is one of these:
   {\"text\": \"hi\", \"n\": 3}       a message
   route a when n > 2 -> h      a statement: added, or replaces the one with the same name
   ? n > 2 and text == \"hi\"     tests whether the condition holds for the last message
-  :entry NAME                  decide with another table, choice or router; without NAME, with the routes
+  :entry NAME                  decide with this table, choice or router [default: the routes]
   :show                        show the current rules
   :save FILE                   write the rules to a new file
   :help  :quit
@@ -38,7 +38,7 @@ pub struct Args {
     /// The rules file to start with, as source text; its imports are read from its folder
     #[arg(value_name = "RULES")]
     rules: Option<PathBuf>,
-    /// Show the values of `@private` fields
+    /// Print the values of fields that the rules declare `@private` [default: `•••` in their place]
     #[arg(long)]
     show_private: bool,
 }

@@ -12,26 +12,27 @@ use std::path::PathBuf;
   rulec report support.rules --log decisions.jsonl -o report.html
   rulec report support.rules --input messages.jsonl -o report.html
 
-The file needs no other files. It contains a summary, a map, decision tables, coverage, counts, the slowest and the
-never-used routes, and sample decisions with explanations. Without a log or messages, the coverage is that of the
-tests. Values of `@private` fields are masked.")]
+The file needs no other files. It contains a summary, a map, decision tables, coverage, counts, the slowest \
+and the never-used routes, and sample decisions with explanations. Without a log or messages, the tests of the \
+rules give the coverage. Values of `@private` fields are masked, unless --show-private is given.")]
 pub struct Args {
     /// The rules file
     #[arg(value_name = "RULES")]
     rules: PathBuf,
-    /// A decision log, JSON lines
+    /// A decision log for the counts and sample decisions, JSON lines
     #[arg(long, value_name = "DECISIONS.jsonl", conflicts_with = "input")]
     log: Option<PathBuf>,
-    /// Messages, one JSON object per line
+    /// Messages to decide for the counts and sample decisions, one JSON object per line
     #[arg(long, value_name = "MESSAGES.jsonl")]
     input: Option<PathBuf>,
-    /// The file to write
+    /// The HTML file to write
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Show the values of `@private` fields
+    /// Print the values of fields that the rules declare `@private` [default: `•••` in their place]
     #[arg(long)]
     show_private: bool,
-    /// The folder that imports must stay inside [default: the folder of the rules file]
+    /// Imported files must be in this folder or below it; others are an error [default: the folder
+    /// of the rules file]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 }

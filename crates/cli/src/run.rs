@@ -55,18 +55,21 @@ use std::time::Instant;
   rulec run bot.rules messages.jsonl --replay-answers answers.jsonl
   rulec run guard.rules calls.jsonl --history   decide with the earlier messages, as `history`
   rulec run guard.rules calls.jsonl --history past/   keep them in a folder
-  rulec run guard.rules calls.jsonl --history redis://127.0.0.1:6379   share them with other programs
-  rulec run support messages.jsonl --server http://127.0.0.1:8181   ask the rules `support` of a service
+  rulec run guard.rules calls.jsonl --history redis://127.0.0.1:6379   share them
+  rulec run support messages.jsonl --server http://127.0.0.1:8181   rules of a service
 
 A message is an object whose keys are the input fields: {\"text\": \"…\", \"ctx\": {…}}. Each message gives one line:
   {\"line\":1,\"entry\":\"routes\",\"chosen\":\"show_files\",\"target\":\"file_handler\",\"args\":{…},\"metadata\":{…}}
-`chosen` is null if no route holds and there is no default. Flows are found by their patterns, then by the
-built-in classifier (`score`). A choice that asks a language model reads its answer from the message,
-{\"answers\": {\"NAME\": \"BRANCH\"}}; without an answer, the default is chosen, and `failure` says so.
-With `--model URL --model-name NAME`, choices and flows ask the model itself.
-A line that is not a valid message gives
+`chosen` is the name of the chosen route, or null if no route holds and there is no default. `target` is its \
+handler. A line that is not a valid message gives an error, and the exit status is then 1; the other lines are still \
+decided:
   {\"line\":2,\"error\":{\"code\":\"E0601\",\"message\":\"…\",\"column\":3}}
-and the exit status 1; the other lines are still decided. Blank lines are skipped.")]
+Blank lines are skipped. A summary of the decisions is printed on standard error.
+
+Flows are found by their patterns, then by the built-in classifier (`score`). A choice that asks a language model \
+reads its answer from the message, {\"answers\": {\"NAME\": \"BRANCH\"}}; without an answer, the default is chosen, \
+and `failure` says so. With `--model URL --model-name NAME`, choices and flows ask the model itself. The answer to a \
+payload has `valid`, its `violations`, and `outcome`.")]
 pub struct Args {
     #[command(flatten)]
     rules: RulesArgs,
@@ -74,33 +77,40 @@ pub struct Args {
     stream: StreamArgs,
     #[command(flatten)]
     columns: ColumnArgs,
-    /// The table, choice, router or payload kind to decide with, or `flows` [default: the routes
-    /// outside any table]
+    /// Where the decision begins: the name of a table, choice, router or payload kind, or `flows`
+    /// [default: the routes outside any table; without them, the only choice, router or `flows`]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
-    /// Judge each line as a payload of this kind instead of deciding
+    /// Do not decide: judge each line by the `payload` statement of this name, which describes JSON
+    /// that a model or program proposes
     #[arg(long, value_name = "KIND", group = "judged", conflicts_with_all = ["entry", "all", "explain"])]
     decision: Option<String>,
-    /// Judge payloads of several kinds: the field that contains the kind of each payload
+    /// Judge payloads of several kinds: the field of each line that names its `payload` statement,
+    /// such as `action_type`
     #[arg(long, value_name = "FIELD", group = "judged", conflicts_with_all = ["entry", "all", "explain"])]
     decision_by: Option<String>,
     #[command(flatten)]
     judge: JudgeArgs,
-    /// Also list every route that holds, in order, as `matched`
+    /// Add `matched` to each answer: the names of all routes whose condition holds, in the order in
+    /// which they are tried
     #[arg(long)]
     all: bool,
-    /// Also explain each decision, as `explanation`
+    /// Add `explanation` to each answer: the result of each condition, as `rulec why --format json`
+    /// prints it
     #[arg(long)]
     explain: bool,
-    /// Also analyse the text of each message, as `analysis`: intent, entities, keywords, urgency
+    /// Add `analysis` to each answer: intent, entities, keywords and urgency of the message's text,
+    /// as `rulec analyze` prints them
     #[arg(long, conflicts_with = "judged")]
     analysis: bool,
-    /// Append each decision with its message to a decision log, which `doctor` reads
+    /// Append each decision with its message to this file, a decision log for `rulec doctor`,
+    /// `report`, `studio` and `diff --replay`
     #[arg(long, value_name = "FILE", conflicts_with = "judged")]
     log: Option<PathBuf>,
-    /// Record each message that has a time `now`, and decide with the earlier messages of its key;
-    /// a message with `"observe": true` is only recorded. The messages are kept in the folder or at
-    /// the Redis server `redis://HOST:PORT/DATABASE#NAME`, or without one in memory
+    /// For rules with a `history` statement: record each message that has a time `now` and the key,
+    /// so that later decisions of this key read it. A message with `"observe": true` is only
+    /// recorded. DIR is a folder (feature `history`) or `redis://HOST:PORT/DATABASE#NAME` (feature
+    /// `shared`) [default DIR: in memory]
     #[arg(long, value_name = "DIR", num_args = 0..=1)]
     history: Option<Option<PathBuf>>,
     #[command(flatten)]

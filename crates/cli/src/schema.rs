@@ -12,7 +12,8 @@ use rulec_base::message;
 use serde_json::{Map, Value as Json};
 use std::path::{Path, PathBuf};
 
-/// Print the JSON Schema of payloads, messages or arguments, or an `input` block from messages
+/// Print the JSON Schema of payloads, messages or handler arguments, or derive an `input` block
+/// from messages
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec schema decisions.rules --decision create_node
@@ -24,32 +25,41 @@ use std::path::{Path, PathBuf};
   rulec schema --from messages.jsonl         an `input` block that fits these messages
   rulec schema --from message.schema.json    the same from a JSON Schema
 
-Without --decision, prints one object with the schema of each kind. The schema covers rules about single
-fields; `rulec run --decision` checks all rules. With --against, prints instead what the old rules accepted
-and these rules may refuse, and exits with status 1 if there is any such change.")]
+A `payload` statement describes a JSON object that a model or a program proposes. The `input` block describes \
+the messages that rules decide. Without options, prints one object with the schema of each payload. A schema \
+covers the rules about single fields; `rulec run --decision` checks all rules.
+
+Exit status: 0 no errors, 1 errors in the rules or samples, or changes that --against prints, 2 wrong usage.")]
 pub struct Args {
-    /// The rules file, or the file that `rulec build` compiled it to; `-` reads standard input
+    /// The rules: a `.rules` file, or a `.rulec` file that `rulec build` wrote; `-` reads standard
+    /// input
     #[arg(value_name = "RULES", required_unless_present = "from")]
     rules: Option<PathBuf>,
-    /// Sample messages, one JSON object per line, or a JSON Schema: print an `input` block for them
+    /// Print an `input` block that fits this file: sample messages, one JSON object per line, or a
+    /// JSON Schema; `-` reads standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["rules", "decision", "against", "root", "input", "handler", "pydantic"])]
     from: Option<PathBuf>,
-    /// The folder that imports must stay inside [default: the folder of the rules file]
+    /// Imported files must be in this folder or below it; others are an error [default: the folder
+    /// of the rules file]
     #[arg(long, value_name = "DIR", display_order = 900)]
     root: Option<PathBuf>,
-    /// The payload kind [default: all]
+    /// Print only the schema of the `payload` statement of this name [default: one object with the
+    /// schema of each]
     #[arg(long, value_name = "KIND")]
     decision: Option<String>,
-    /// The messages that the rules decide, instead of the payloads
+    /// Print the schema of the messages that the rules decide, from the `input` block, instead of
+    /// payloads
     #[arg(long, conflicts_with_all = ["decision", "against"])]
     input: bool,
-    /// The arguments that the rules give to a handler, instead of the payloads
+    /// Print the schema of the arguments that the rules pass to this handler, instead of payloads
     #[arg(long, value_name = "NAME", conflicts_with_all = ["decision", "against", "input"])]
     handler: Option<String>,
-    /// Python source with pydantic models of the messages, the payloads and the handlers' arguments
+    /// Print Python source instead of a schema: pydantic models of the messages, the payloads and
+    /// each handler's arguments
     #[arg(long, conflicts_with_all = ["decision", "against", "input", "handler"])]
     pydantic: bool,
-    /// List the breaking changes since an older version of the rules
+    /// Instead of a schema, print the breaking changes since this older version: payloads that it
+    /// accepts and RULES may refuse
     #[arg(long, value_name = "OLD")]
     against: Option<PathBuf>,
 }

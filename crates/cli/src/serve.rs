@@ -19,48 +19,58 @@ use std::path::PathBuf;
   rulec serve support.rules --mcp
   rulec serve support.rules --log decisions.jsonl --log-mode sync --log-key log.pem
 
-The service reads changed rules at once. Rules with errors change nothing: the last good rules stay in force, and
-`GET /v1/rules` says why. It answers `/v1/decide`, `/v1/batch`, `/v1/judge/KIND`, `/v1/flows`, `/v1/workflows/NAME`,
-`/v1/analyze`, `/v1/test`, `/v1/rules`, `/metrics`, `/healthz`, `/readyz` and `/openapi.json`. It also speaks as OPA
-(`/v1/data/PATH`), AuthZEN (`/access/v1/evaluation`), Envoy's ext_authz (`/ext_authz`) and MCP (`/mcp`), and, with the
-feature `grpc` of the program, gRPC at the same address: `rulec.v1.Rules`, health, reflection, and Envoy's ext_authz.
+The service reads changed rules at once. Rules with errors change nothing: the last good rules stay in force, and \
+`GET /v1/rules` says why. It answers `/v1/decide`, `/v1/batch`, `/v1/judge/KIND`, `/v1/flows`, `/v1/workflows/NAME`, \
+`/v1/analyze`, `/v1/test`, `/v1/rules`, `/metrics`, `/healthz`, `/readyz` and `/openapi.json`. It also answers OPA \
+(`/v1/data/PATH`), AuthZEN (`/access/v1/evaluation`), Envoy's ext_authz (`/ext_authz`) and MCP (`/mcp`). With the \
+feature `grpc`, it answers gRPC at the same address: `rulec.v1.Rules`, health, reflection, Envoy's ext_authz.
 
-Some limits have no option: 32 KiB for the head of a request (`head`), 128 open requests on an HTTP/2 connection
-(`streams`), 128 levels of nested JSON (`depth`), for all bodies that are being received `--max-requests` times
-`--max-body` and 16 KiB (`bodies`), and for the lines that wait for the log 10,000 lines (`log_lines`) and 64 MiB
-(`log_bytes`). In `/metrics`, `rulec_limit` shows all limits, and `rulec_limits_hit_total` how often they were met.
+These limits have no option. `/metrics` has all limits as `rulec_limit`, and as `rulec_limits_hit_total` how often \
+each was met:
+  `head`       32 KiB for the request line and headers of a request
+  `streams`    128 open requests on an HTTP/2 connection
+  `depth`      128 levels of nested lists and objects in a message
+  `bodies`     `--max-requests` times (`--max-body` and 16 KiB) for all bodies being received
+  `log_lines`  10,000 lines that wait for the log
+  `log_bytes`  64 MiB for the lines that wait for the log
 
-Events, such as changes of rules, are JSON lines on standard error. SIGHUP looks for changed files. SIGTERM and SIGINT
-answer the open requests, and end the service. Exit status: 0 if all of them were answered, otherwise 1.")]
+Events, such as changes of rules, are JSON lines on standard error. SIGHUP looks for changed files. SIGTERM and \
+SIGINT answer the open requests, and end the service.
+
+Exit status: 0 all open requests were answered, 1 some were not, or the rules have errors, 2 wrong usage.")]
 pub struct Args {
-    /// Rule files, artifacts, folders with rule files, or the address of rules at an HTTP server;
-    /// `NAME=FILE` gives the rules a name [default name: the name of the file]
+    /// Rule files, compiled `.rulec` files, folders with rule files, or URLs of rules at an HTTP
+    /// server. `NAME=FILE` sets the name by which requests select the rules [default NAME: the file
+    /// name without its extension]
     #[arg(value_name = "RULES", required = true)]
     pub rules: Vec<String>,
     /// Where to listen: an address with a port, or `unix:PATH` for a Unix socket
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8181")]
     pub listen: String,
-    /// Serve an agent over standard input and output, by the Model Context Protocol, and do not
-    /// listen
+    /// Serve one agent over standard input and output by the Model Context Protocol (MCP), instead
+    /// of listening
     #[arg(long, conflicts_with = "tokens")]
     pub mcp: bool,
-    /// The folder that imports must stay inside [default: the folder of each file]
+    /// Imported files must be in this folder or below it; others are an error [default: the folder
+    /// of each file]
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
-    /// Load only artifacts signed with this key: a PEM file with the public key, or `env:NAME` for
-    /// an environment variable; may be repeated
+    /// Load only compiled `.rulec` files that this Ed25519 key signed: a PEM file with the public
+    /// key, or `env:NAME` for an environment variable that holds it; may be repeated
     #[arg(long, value_name = "KEY")]
     pub trust: Vec<KeyLocation>,
-    /// How often rules at an address are asked for, in milliseconds
+    /// The time between two requests for rules at a URL, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 30_000, value_parser = clap::value_parser!(u64).range(100..))]
     pub fetch_interval: u64,
-    /// The environment variable with the bearer token for rules at an address
+    /// The name of the environment variable that holds the bearer token for rules at a URL
     #[arg(long, value_name = "NAME")]
     pub fetch_token: Option<String>,
-    /// A file of bearer tokens: lines of a name, scopes (decide, explain, admin) and a SHA-256 hash
+    /// Require a bearer token. Each line of this file has a name, scopes (decide, explain, admin)
+    /// and a token's SHA-256 hash in hexadecimal, such as `ci decide,explain 9f86…`
     #[arg(long, value_name = "FILE")]
     pub tokens: Option<PathBuf>,
-    /// Listen for other machines without tokens, because something else guards the service
+    /// Allow `--listen` to name an address that other machines reach, without `--tokens`. Something
+    /// else, such as a proxy, must then guard the service
     #[arg(long, conflicts_with = "tokens")]
     pub no_auth: bool,
     /// The certificate chain for TLS, a PEM file; read again when it changes
@@ -69,11 +79,12 @@ pub struct Args {
     /// The private key for TLS, a PEM file
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
-    /// A website whose pages may ask, as in `https://example.com`; may be repeated
+    /// A website whose pages may send requests from a browser (CORS), such as
+    /// `https://example.com`; may be repeated [default: none]
     #[arg(long, value_name = "ORIGIN")]
     pub cors_origin: Vec<String>,
-    /// A name of the service that requests without a token may use, next to `localhost` and IP
-    /// addresses; may be repeated
+    /// Without `--tokens`: a host name in requests that the service accepts, in addition to
+    /// `localhost` and IP addresses; may be repeated
     #[arg(long, value_name = "NAME", conflicts_with = "tokens")]
     pub host: Vec<String>,
     /// Show the studio under `/studio`, with the rules in force and the live traffic; needs a token
@@ -84,51 +95,59 @@ pub struct Args {
     /// with JSON, such as `http://127.0.0.1:4318`
     #[arg(long, value_name = "URL")]
     pub otlp: Option<String>,
-    /// The environment variable with the bearer token for the collector
+    /// The name of the environment variable that holds the bearer token for the collector
     #[arg(long, value_name = "NAME", requires = "otlp")]
     pub otlp_token: Option<String>,
-    /// How often metrics are sent to the collector, in milliseconds
+    /// The time after which metrics are sent to the collector again, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 15_000, requires = "otlp", value_parser = clap::value_parser!(u64).range(100..))]
     pub otlp_interval: u64,
-    /// Keep the recorded messages in this folder, with a history for each rule set, or at the Redis
-    /// server `redis://HOST:PORT/DATABASE`, which several services can share; without it, in memory
+    /// Where to keep the messages that requests record: a folder, with a history for each rule set,
+    /// or `redis://HOST:PORT/DATABASE` for a Redis server, which several services can share
+    /// [default: in memory]
     #[arg(long, value_name = "DIR", conflicts_with = "mcp")]
     pub history: Option<PathBuf>,
-    /// Append each decision with its message to a decision log; `-` writes to standard output
+    /// Append each decision with its message to this file, a decision log; `-` writes to standard
+    /// output
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
-    /// What happens to lines of the log that come faster than they can be written
+    /// What to do with lines of the log that arrive faster than the disk takes them
     #[arg(long, value_name = "MODE", value_enum, default_value_t, requires = "log")]
     pub log_mode: Mode,
-    /// Sign checkpoints of the log with this key: a PEM file with the private key, or `env:NAME`
-    /// for an environment variable
+    /// Sign checkpoints of the log with this Ed25519 key, for `rulec log verify --verify`: a PEM
+    /// file with the private key, or `env:NAME` for an environment variable that holds it
     #[arg(long, value_name = "KEY", requires = "log")]
     pub log_key: Option<KeyLocation>,
-    /// Begin a new file of the log after this number of bytes
+    /// After this number of bytes, rename the log to `FILE.NUMBER` and begin a new file
     #[arg(long, value_name = "BYTES", default_value_t = 256 << 20, requires = "log")]
     pub log_rotate: u64,
-    /// The largest body of a request, and line of a stream, in bytes
+    /// The maximum size of a request's body, and of a line in a stream, in bytes; a larger body
+    /// gets the status 413
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 20)]
     pub max_body: usize,
-    /// The maximum number of open connections; more wait
+    /// The maximum number of open connections; further ones wait
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = parse_positive)]
     pub max_connections: usize,
-    /// The maximum number of requests that are answered at the same time; more get the status 503
+    /// The maximum number of requests that are answered at the same time; further ones get the
+    /// status 503
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = parse_positive)]
     pub max_requests: usize,
-    /// The maximum time for an answer, in milliseconds
+    /// The maximum time for an answer, in milliseconds; later, the request gets the status 504
     #[arg(long, value_name = "MS", default_value_t = 10_000)]
     pub deadline: u64,
-    /// The maximum time for the head of a request, in milliseconds
+    /// The maximum time until the request line and headers are complete, in milliseconds; later,
+    /// the connection is closed
     #[arg(long, value_name = "MS", default_value_t = 10_000)]
     pub head_time: u64,
-    /// The maximum time that an HTTP/2 connection may have no open request, in milliseconds
+    /// The maximum time that an HTTP/2 connection may have no open request, in milliseconds; later,
+    /// it is closed
     #[arg(long, value_name = "MS", default_value_t = 60_000)]
     pub idle_time: u64,
-    /// The maximum time in which a client takes no part of its answer, in milliseconds
+    /// The maximum time in which a client receives no part of its answer, in milliseconds; later,
+    /// the connection is closed
     #[arg(long, value_name = "MS", default_value_t = 30_000)]
     pub write_time: u64,
-    /// The maximum time for open requests to end after SIGTERM, in milliseconds
+    /// The maximum time for open requests to end after SIGTERM or SIGINT, in milliseconds; later,
+    /// they are cut off
     #[arg(long, value_name = "MS", default_value_t = 30_000)]
     pub drain: u64,
 }
@@ -136,12 +155,12 @@ pub struct Args {
 /// How the service handles lines of the decision log that arrive faster than they can be written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Mode {
-    /// They are dropped and counted
+    /// Drop them and count them
     #[default]
     Drop,
-    /// They wait in a file next to the log
+    /// Keep them in a file next to the log until they are written
     Spill,
-    /// Each answer waits until its line is on the disk
+    /// Send each answer only after its line is on the disk
     Sync,
 }
 

@@ -9,11 +9,12 @@ use std::{borrow::Cow, path::Path};
 /// Options that name a service.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ServerArgs {
-    /// Ask a service (`rulec serve`) at this address, such as http://127.0.0.1:8181; rules are then
-    /// named as in the service, and no file is read
+    /// Use the rules of a running `rulec serve` at this address, such as http://127.0.0.1:8181.
+    /// Give the name of the rules there instead of a file. Needs a program with the feature `http`
     #[arg(long, value_name = "URL")]
     pub server: Option<String>,
-    /// The environment variable with the token for the service [default: RULEC_TOKEN]
+    /// The name of the environment variable that holds the bearer token for the service [default:
+    /// RULEC_TOKEN]
     #[arg(long, value_name = "NAME", requires = "server")]
     pub server_token: Option<String>,
 }
@@ -21,7 +22,8 @@ pub struct ServerArgs {
 /// Option that requires a certain generation (version number) of the rules at a service.
 #[derive(Clone, Debug, clap::Args)]
 pub struct GenerationArgs {
-    /// Fail unless the rules in force at the service have this generation
+    /// Fail unless the service uses this version of the rules: the number `generation` in its
+    /// decision log and in `GET /v1/rules`
     #[arg(long, value_name = "N", requires = "server")]
     pub generation: Option<u64>,
 }

@@ -30,10 +30,11 @@ use std::thread;
 /// Arguments that name the input stream and set the number of threads.
 #[derive(clap::Args)]
 pub struct StreamArgs {
-    /// The messages, one JSON object per line; `-` or no argument reads standard input
+    /// The messages: one JSON object per line, or a file in another `--input-format`; `-` or no
+    /// argument reads standard input
     input: Option<PathBuf>,
-    /// The number of threads that decide, at most 1024; 0 means one thread for each processor.
-    /// Answers keep the order of the messages
+    /// The number of threads that decide, at most 1024; 0 means one for each processor. Answers
+    /// keep the order of the messages [default: 0]
     #[arg(
         long,
         short,

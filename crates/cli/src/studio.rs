@@ -13,17 +13,17 @@ use std::path::PathBuf;
   rulec studio deployed.rules support.rules --input messages.jsonl
   rulec studio rules/ --no-open --port 8080
 
-The studio listens on this machine only. It prints its address, which contains a token: anyone with the address can
-read the given files and save rules. Nothing is loaded from other servers. Values of `@private` fields are masked.
-Press Ctrl-C to stop the studio.")]
+The studio listens on this machine only. It prints its address, which contains a token: anyone with the \
+address can read the given files and save rules. Nothing is loaded from other servers. Values of `@private` \
+fields are masked, unless --show-private is given. Press Ctrl-C to stop the studio.")]
 pub struct Args {
     /// Rule files, or folders with rule files
     #[arg(value_name = "RULES", required = true)]
     pub paths: Vec<PathBuf>,
-    /// A decision log to replay, JSON lines
+    /// A decision log whose messages are decided again, JSON lines
     #[arg(long, value_name = "DECISIONS.jsonl")]
     pub log: Option<PathBuf>,
-    /// Messages to replay, one JSON object per line
+    /// Messages to decide, one JSON object per line
     #[arg(long, value_name = "MESSAGES.jsonl")]
     pub input: Option<PathBuf>,
     /// The port [default: any free port]
@@ -32,11 +32,11 @@ pub struct Args {
     /// Print the address without opening a browser
     #[arg(long)]
     no_open: bool,
-    /// Show the values of `@private` fields
+    /// Print the values of fields that the rules declare `@private` [default: `•••` in their place]
     #[arg(long)]
     pub show_private: bool,
-    /// The folder that imports must stay inside [default: the folder of the file, or the given
-    /// folder]
+    /// Imported files must be in this folder or below it; others are an error [default: the folder
+    /// of the file, or the given folder]
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
 }

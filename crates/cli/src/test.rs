@@ -55,9 +55,11 @@ or gives several messages, by the fields that differ:
     expect refunds for \"my money back\"
     expect default for \"hello\"
   }
-`expect flows.refund` tests the patterns and the built-in classifier. For a choice that asks a language model, the
-test gives the answer: `given answers = { mood: \"angry\" }  expect mood.angry`.
-A failed test shows the expected and the actual result, and explains the decision.")]
+`expect flows.refund` tests the patterns and the built-in classifier. For a choice that asks a language model, \
+the test gives the answer: `given answers = { mood: \"angry\" }  expect mood.angry`. A failed test shows the \
+expected and the actual result, and explains the decision.
+
+Exit status: 0 all tests passed, 1 a test failed, an error in the rules or a limit of an option, 2 wrong usage.")]
 pub struct Args {
     /// Rule files, or folders with rule files [default: the current folder]
     #[arg(value_name = "FILES|DIRS")]
@@ -68,34 +70,35 @@ pub struct Args {
     /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Report which routes and conditions the tests did not reach, and why
+    /// Also report which routes and conditions the tests did not reach, and why
     #[arg(long)]
     coverage: bool,
-    /// Exit with status 1 if the tests cover less than this percentage of the routes, conditions or
-    /// another kind: `90` for every kind, or `route=100,condition=80`
+    /// Exit with status 1 if the tests reach less than this percentage: `90` of every kind, or
+    /// `route=100,condition=80` of these. Kinds: route, branch, case, pattern, flow, default, rule,
+    /// condition
     #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = coverage::parse_minimum)]
     fail_under: Vec<CoverageMinimum>,
     /// Exit with status 1 if there is no test
     #[arg(long)]
     fail_without_tests: bool,
-    /// Write the coverage of the tests as an HTML page
+    /// Write to this file, as an HTML page, what the tests reached
     #[arg(long, value_name = "FILE")]
     coverage_html: Option<PathBuf>,
-    /// Write the coverage of the tests in lcov format
+    /// Write to this file, in the lcov format, what the tests reached
     #[arg(long, value_name = "FILE")]
     coverage_lcov: Option<PathBuf>,
-    /// Run the tests again whenever a file changes
+    /// Run the tests again whenever a file changes, until the program is stopped
     #[arg(long)]
     watch: bool,
     #[command(flatten)]
     server: ServerArgs,
     #[command(flatten)]
     generation: GenerationArgs,
-    /// Show the values of `@private` fields
+    /// Print the values of fields that the rules declare `@private` [default: `•••` in their place]
     #[arg(long)]
     show_private: bool,
-    /// The folder that imports must stay inside [default: the folder of the file, or the tested
-    /// folder]
+    /// Imported files must be in this folder or below it; others are an error [default: the folder
+    /// of the file, or the tested folder]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 }

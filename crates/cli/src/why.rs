@@ -39,32 +39,37 @@ use std::path::{Path, PathBuf};
   rulec why support.rules --text hello --format json | jq .trace
   rulec why decisions.rules --decision respond --input '{\"response\": 3}'
   rulec why guard.rules --input '{\"tool\": \"search\", \"now\": \"2026-01-31T12:00:00Z\"}' --history past/
-  rulec why support --text 'show my files' --server http://127.0.0.1:8181   explain by the rules of a service
+  rulec why support --text 'show my files' --server http://127.0.0.1:8181   rules of a service
   rulec why chatbot.rules --entry mood --input '{\"text\": \"thanks\", \"answers\": {\"mood\": \"calm\"}}'
 
-The output shows the chosen route and the reason, and the routes that nearly matched. `--full` shows the whole search
-as a tree, with the values of each condition: ✓ holds, ✗ does not hold, ? is unknown because a value is missing or
-has another type, – was not evaluated. Values of `@private` fields are masked.
-For a payload: ✗ is a broken rule, ! a warning, ? a rule that could not be checked.")]
+Prints the chosen route and the reason, and the routes that nearly matched. Use --full if the summary does not \
+show why a route was not chosen: it prints the conditions of each route as a tree, with their values.
+  ✓ holds   ✗ does not hold   – was not evaluated
+  ? is unknown, because a value is missing or has another type
+For a payload, these signs mean:
+  ✗ a violated rule   ! a warning   ? a rule that could not be checked
+Values of `@private` fields are masked, unless --show-private is given.")]
 pub struct Args {
     #[command(flatten)]
     rules: RulesArgs,
     #[command(flatten)]
     message: MessageArgs,
-    /// Show the whole search, route by route
+    /// Print each route that was tried, with the result and values of each condition, instead of a
+    /// summary
     #[arg(long)]
     full: bool,
-    /// The table, choice or router to decide with, or `flows` [default: the routes outside any
-    /// table]
+    /// Where the decision begins: the name of a table, choice or router, or `flows` [default: the
+    /// routes outside any table; without them, the only choice, router or `flows`]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
-    /// Judge the input as a payload of this kind, and explain the result
+    /// Do not decide: judge `--input` by the `payload` statement of this name, and explain the
+    /// result
     #[arg(long, value_name = "KIND", group = "judged", requires = "input", conflicts_with = "entry")]
     decision: Option<String>,
     #[command(flatten)]
     judge: JudgeArgs,
-    /// Decide with the earlier messages of this folder or Redis server, which `rulec run --history`
-    /// keeps
+    /// Decide with the earlier messages that `rulec run --history` recorded in this folder or at
+    /// this Redis address. Nothing is recorded
     #[arg(long, value_name = "DIR")]
     history: Option<PathBuf>,
     #[command(flatten)]
@@ -74,7 +79,7 @@ pub struct Args {
     /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Show the values of `@private` fields
+    /// Print the values of fields that the rules declare `@private` [default: `•••` in their place]
     #[arg(long)]
     show_private: bool,
 }
@@ -89,10 +94,11 @@ pub struct MessageArgs {
     /// The message's `text`
     #[arg(long, allow_hyphen_values = true)]
     text: Option<String>,
-    /// The message's `ctx`, as JSON
+    /// The message's `ctx` as JSON, such as `{"message_count": 4}`
     #[arg(long, value_name = "JSON")]
     ctx: Option<String>,
-    /// The whole message as a JSON object; `-` reads standard input
+    /// The whole message as a JSON object, instead of `--text` and `--ctx`; `-` reads standard
+    /// input
     #[arg(long, value_name = "JSON", conflicts_with_all = ["words", "text", "ctx"], allow_hyphen_values = true)]
     input: Option<String>,
 }

@@ -23,28 +23,29 @@ use std::path::PathBuf;
   rulec why-not support.rules refund --entry billing --input '{\"text\": \"money\"}'
   head -1 messages.jsonl | rulec why-not support.rules show_files --input -
 
-The smallest change, with the fewest fields, is shown. The rules have decided the changed message to confirm it.
-ROUTE may also be a branch of a choice, a case of a router, `default`, or a route that jumps to a table; such a route
-includes everything that it leads to.")]
+The smallest change, with the fewest fields, is shown. The rules have decided the changed message to confirm \
+it. ROUTE may also be a branch of a choice, a case of a router, `default`, or a route that jumps to a table; \
+such a route includes everything that it leads to.")]
 pub struct Args {
     #[command(flatten)]
     rules: RulesArgs,
-    /// The route that the message should reach
+    /// The name of the route that the message should reach
     #[arg(value_name = "ROUTE")]
     route: String,
     #[command(flatten)]
     message: MessageArgs,
-    /// The table, choice or router to decide with [default: the routes outside any table]
+    /// Where the decision begins: the name of a table, choice or router [default: the routes
+    /// outside any table; without them, the only choice, router or `flows`]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
-    /// Decide with the earlier messages of this folder or Redis server, which `rulec run --history`
-    /// keeps
+    /// Decide with the earlier messages that `rulec run --history` recorded in this folder or at
+    /// this Redis address. Nothing is recorded
     #[arg(long, value_name = "DIR")]
     history: Option<PathBuf>,
     /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Show the values of `@private` fields
+    /// Print the values of fields that the rules declare `@private` [default: `•••` in their place]
     #[arg(long)]
     show_private: bool,
 }

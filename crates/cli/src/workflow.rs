@@ -28,7 +28,7 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use std::path::{Path, PathBuf};
 
-/// Run workflows
+/// Run workflows, which are graphs of nodes, and try their routers
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -41,7 +41,7 @@ enum WorkflowCommand {
     Next(next::NextArgs),
 }
 
-/// Run a workflow of a rules file, or a plan that a language model wrote
+/// Run a workflow of a rules file, or a plan: a workflow that a language model wrote as JSON
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec workflow run review.rules --input '{\"question\": \"shall we move?\"}'
@@ -50,36 +50,41 @@ enum WorkflowCommand {
   rulec workflow run review.rules --input '{}' --allow api.example.com
   rulec workflow run plan.json --input '{\"city\": \"Paris\"}' --allow-http api.example.com --allow-python
 
-Kinds of nodes: `echo` passes on its input together with its configuration. `loop` and `vote` decide by `max_rounds`,
-`exit_on_score` and `threshold`. `http` calls an endpoint; `council` asks several `members` at once and returns the
-answer of each. Both call only hosts that `--allow` names. `parallel` runs its next nodes in parallel.
+Kinds of nodes in rules:
+  echo           passes on its input, together with its configuration
+  loop, vote     decide by their configuration: `max_rounds`, `exit_on_score`, `threshold`
+  http           calls an endpoint at a host that `--allow` names
+  council        asks several `members` at such hosts at once, and returns the answer of each
+  parallel       runs its next nodes in parallel
 
-A plan is a JSON object with `nodes` and `edges`. Its rules judge it first. Nodes of each type run only if an option
-allows the type, and a plan with other nodes does not run.
+A plan is a JSON object with `nodes` and `edges`. The rules of `--rules` judge it first. A plan runs only if \
+an option allows the type of each of its nodes.
 
-The exit status is 1 if a plan was rejected, if a node failed, or still waits for a missing input.")]
+Exit status: 0 the run is complete, 1 a plan was rejected, a node failed or still waits for an input, 2 wrong \
+usage.")]
 struct RunArgs {
     #[command(flatten)]
     rules: RulesArgs,
-    /// The name of the workflow; optional if there is only one workflow
+    /// The name of the workflow [default: the only one]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// The input of the first node as a JSON object; `-` reads standard input
     #[arg(long, value_name = "JSON", conflicts_with = "resume")]
     input: Option<String>,
-    /// Save the run to this file after each node
+    /// Save the state of the run to this file after each node, for `--resume`
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
     /// Continue a saved run, and save it to the same file again unless `--save` names another
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
-    /// Run the failed nodes again
+    /// With `--resume`: run the failed nodes again
     #[arg(long, requires = "resume")]
     retry_failed: bool,
-    /// A host that nodes may call, with its port if that is not the default port; may be repeated
+    /// A host that nodes may call over HTTP, such as api.example.com or 127.0.0.1:8080; may be
+    /// repeated [default: none]
     #[arg(long, visible_alias = "allow-http", value_name = "HOST")]
     allow: Vec<String>,
-    /// The maximum number of nodes that may run in total [default: 10000]
+    /// The maximum number of calls of nodes in a run; each round of a loop counts [default: 10000]
     #[arg(long, value_name = "N")]
     step_limit: Option<usize>,
     /// The maximum size of each output and merged input, in bytes of JSON [default: 16777216]

@@ -6,7 +6,7 @@ use crate::term::{Format, Out, Term};
 use crate::{CliError, Status};
 use rulec_base::message;
 
-/// Print the nodes that receive an output, as a router selects them
+/// Print which next nodes a router selects for an output, without running a workflow
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec workflow next review.rules --router rounds --output '{\"should_exit\": true}' --next debate,ballot

@@ -42,7 +42,7 @@ pub struct PlanArgs {
     options: Option<PathBuf>,
     #[command(flatten)]
     pub allowed: Allowed,
-    /// For a plan: the maximum duration of the run, in seconds
+    /// For a plan: the maximum duration of the run, in seconds [default: no limit]
     #[arg(long, value_name = "SECONDS")]
     time_limit: Option<u64>,
     /// For a plan: print each attempt at a node on standard error

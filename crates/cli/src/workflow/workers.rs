@@ -15,13 +15,15 @@ pub struct Allowed {
     /// https://models.example.com/v1
     #[arg(long, value_name = "URL", requires = "model_name")]
     allow_llm: Option<String>,
-    /// The model of all `LLM` nodes
+    /// The name of the model for all `LLM` nodes; needed with `--allow-llm`
     #[arg(long, value_name = "NAME", requires = "allow_llm")]
     model_name: Option<String>,
-    /// The environment variable with the API key of the model [default: RULEC_MODEL_KEY]
+    /// The name of the environment variable that holds the model's API key [default:
+    /// RULEC_MODEL_KEY]
     #[arg(long, value_name = "NAME", requires = "allow_llm")]
     model_key: Option<String>,
-    /// Allow `PYTHON` nodes: the interpreter that runs their code, without a sandbox
+    /// Allow `PYTHON` nodes: the interpreter that runs their code, without a sandbox [default
+    /// PROGRAM: python3]
     #[arg(long, value_name = "PROGRAM", num_args = 0..=1, require_equals = true, default_missing_value = "python3")]
     allow_python: Option<PathBuf>,
     /// The maximum memory of one `PYTHON` node, in MiB [default: 1024]
@@ -30,8 +32,9 @@ pub struct Allowed {
     /// An environment variable that `PYTHON` nodes may read; may be repeated
     #[arg(long, value_name = "NAME", requires = "allow_python")]
     python_env: Vec<String>,
-    /// Allow `DATABASE` nodes: a SQLite file that they may read, or change with `:write`; may be
-    /// repeated
+    /// Allow `DATABASE` nodes: a SQLite file that they may read, and with `:write` change. Nodes
+    /// name it by NAME [default NAME: the file name without its extension]. May be repeated; needs
+    /// a program with the feature `database`
     #[arg(long, value_name = "[NAME=]FILE[:write]")]
     allow_database: Vec<String>,
     /// Allow `CONDITION` nodes
