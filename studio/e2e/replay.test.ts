@@ -35,7 +35,7 @@ async function look(args: string[], files: Record<string, string> = {}): Promise
 }
 
 async function replayed(page: Page): Promise<void> {
-  await page.locator('.going', { hasText: 'Done' }).waitFor({ timeout: 100_000 });
+  await page.locator('.going', { hasText: 'Done' }).waitFor();
 }
 
 test('a file that is dropped is replayed: counts, what never fires, a table to filter, sort and open', async () => {
@@ -174,7 +174,7 @@ test('a long replay tells its progress, is cancelled, and a decision log keeps w
 test('500 routes stay readable: search, fold, zoom, findings, and a decision table that is virtual', async () => {
   const { page, end } = await look(['many.rules'], { 'many.rules': manyRoutes(500) });
   await show(page, 'Map');
-  await page.locator('.map-card').first().waitFor({ timeout: 60_000 });
+  await page.locator('.map-card').first().waitFor();
   expect(await page.locator('.map-row').count()).toBeLessThan(60);
   await page.getByRole('searchbox').fill('t42 h');
   await until('what is looked for', async () =>

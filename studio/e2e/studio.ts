@@ -10,6 +10,9 @@ const TARGET = process.env.CARGO_TARGET_DIR ?? join(ROOT, 'target');
 export const PROGRAM = process.env.RULEC ?? join(TARGET, 'debug/rulec');
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
+/** After this time without the awaited change, a test fails. It only ends tests that hang. */
+const HANGS_AFTER_MS = 300_000;
+
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -106,6 +109,7 @@ export async function open(
     locale: 'en-GB',
     ...options,
   });
+  context.setDefaultTimeout(HANGS_AFTER_MS);
   await serveBuilt(context, address);
   const page = await context.newPage();
   const troubles: string[] = [];
@@ -158,7 +162,7 @@ async function serveBuilt(context: BrowserContext, address: string): Promise<voi
 
 /** Waits until `seen` returns true. */
 export async function until(what: string, seen: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 300; tries += 1) {
+  for (let waited = 0; waited < HANGS_AFTER_MS; waited += 100) {
     if (await seen()) return;
     await new Promise((next) => setTimeout(next, 100));
   }

@@ -52,8 +52,6 @@ mod statement;
 mod substitute;
 mod suppressions;
 mod test;
-#[cfg(test)]
-mod tests;
 mod types;
 mod units;
 mod unknown;

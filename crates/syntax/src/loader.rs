@@ -427,41 +427,4 @@ mod tests {
         check("main.rules", "C:\\secrets", None);
         check("a/b.rules", "./c.rules", Some("a/c.rules"));
     }
-
-    fn codes(loader: &MemoryLoader) -> Vec<Code> {
-        load(Threads::One, loader, "main.rules")
-            .diagnostics
-            .iter()
-            .map(|diagnostic| diagnostic.code)
-            .collect()
-    }
-
-    #[test]
-    fn imports_are_loaded_once_and_faults_named() {
-        let main = "import \"a.rules\"\nimport \"b.rules\"\nroute r when text == \"x\" -> h";
-        let loader = MemoryLoader::new().with("main.rules", main).with("b.rules", "let y = 2");
-        let a = loader.clone().with("a.rules", "import \"b.rules\"\nlet x = 1");
-        assert_eq!(load(Threads::One, &a, "main.rules").units.len(), 3);
-        assert_eq!(codes(&a), []);
-        assert_eq!(codes(&loader), [Code::ImportNotFound]);
-        assert_eq!(codes(&loader.clone().with("a.rules", "import \"main.rules\"")), [Code::ImportCycle]);
-        assert_eq!(
-            codes(&loader.clone().with("a.rules", "import \"../x.rules\"")),
-            [Code::ImportOutsideRoot]
-        );
-        assert_eq!(codes(&loader.with("a.rules", b"let x = \"\xff\"".to_vec())), [Code::NotUtf8]);
-    }
-
-    #[test]
-    fn the_65th_import_of_a_chain_is_refused() {
-        let chain = |length: usize| {
-            let mut loader = MemoryLoader::new().with("main.rules", "import \"f1.rules\"");
-            for at in 1..length {
-                loader = loader.with(format!("f{at}.rules"), format!("import \"f{}.rules\"", at + 1));
-            }
-            loader.with(format!("f{length}.rules"), "let x = 1")
-        };
-        assert_eq!(codes(&chain(64)), []);
-        assert_eq!(codes(&chain(65)), [Code::ImportTooDeep]);
-    }
 }

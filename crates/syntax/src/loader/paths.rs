@@ -92,38 +92,3 @@ fn names_one_typo_away(name: &str) -> impl Iterator<Item = String> + '_ {
     });
     removed.chain(exchanged).chain(added).filter(|name| !name.is_empty())
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::loader::{MemoryLoader, load};
-    use rulec_base::parallel::Threads;
-
-    #[test]
-    fn wrong_paths_have_a_remedy() {
-        let files = MemoryLoader::new().with("words.rules", "let x = 1").with("bad.txt", "a");
-        for (statement, expected) in [
-            ("import \"words\"", "did you mean \"words.rules\"?"),
-            ("import \"Words.rules\"", "did you mean \"words.rules\"?"),
-            ("import \"word.rules\"", "did you mean \"words.rules\"?"),
-            ("import \"wrods.rules\"", "did you mean \"words.rules\"?"),
-            ("import \"wordss.rules\"", "did you mean \"words.rules\"?"),
-            ("import \"shared/words.rules\"", "did you mean \"words.rules\"?"),
-            ("list bad = from \"bad\"", "did you mean \"bad.txt\"?"),
-            ("list bad = from \"bad.csv\"", "did you mean \"bad.txt\"?"),
-            ("import \"none.rules\"", "the path is relative to the importing file"),
-            (
-                "import \"*.rules\"",
-                "a path has no pattern: write a statement for each file, as for \"example.rules\"",
-            ),
-            (
-                "list bad = from \"https://example.com/lists/bad.txt?raw=1\"",
-                "save it in the folder of this file, and write its name: \"bad.txt\"",
-            ),
-        ] {
-            let main = format!("{statement}\nroute r when unknown -> h");
-            let loaded = load(Threads::One, &files.clone().with("main.rules", main), "main.rules");
-            let [diagnostic] = loaded.diagnostics.as_slice() else { panic!("{:?}", loaded.diagnostics) };
-            assert_eq!(diagnostic.help.as_deref(), Some(expected), "{statement}");
-        }
-    }
-}

@@ -3,11 +3,9 @@
 //! with one.
 
 use super::REFERENCE_RULES;
-use super::random::{Random, TOKEN_SOUP, rule_files};
+use super::soup::{Random, TOKEN_SOUP, rule_files};
 use crate::parse::stream::{self, TokenStream};
-use crate::parse::{Pair, ParseTree, Rule, parse, splitter, terminals};
-use rulec_base::parallel::Threads;
-use rulec_base::span::FileId;
+use crate::parse::{Pair, ParseTree, Rule, splitter, terminals};
 
 /// Valid common statements in many variants, which the tests parse and mutate.
 const STATEMENT_FORMS: &str = r#"
@@ -111,22 +109,6 @@ fn mutilated_statements_are_read_at_once_as_they_are_alone() {
     }
     // Most mutated statements are invalid; enough of them must stay valid.
     assert!(read > 2_000, "{read}");
-}
-
-#[test]
-fn a_wrong_statement_among_many_harms_no_other() {
-    let line =
-        |n: usize| format!("route r{n} when ctx.a.b == {n} and text contains \"x\" -> h{n} {{ k: {n} }}\n");
-    let text: String = (0..1500).map(line).collect();
-    let whole = parse(Threads::All, FileId(0), &text);
-    assert_eq!((whole.statements.len(), whole.diagnostics.len()), (1500, 0));
-    for n in [0, 1, 170, 700, 1499] {
-        let wrong = text.replace(&format!("r{n} when"), &format!("r{n} whn"));
-        let parsed = parse(Threads::All, FileId(0), &wrong);
-        let place = parsed.diagnostics[0].span().expect("it has a place");
-        assert_eq!((parsed.statements.len(), parsed.diagnostics.len()), (1499, 1));
-        assert_eq!(&wrong[place.range()], "whn");
-    }
 }
 
 #[test]

@@ -3,9 +3,9 @@
 
 use super::errors::check_repair;
 use super::{FILE, findings};
-use crate::parse::parse;
 use rulec_base::diag::Diagnostic;
 use rulec_base::parallel::Threads;
+use rulec_syntax::parse::parse;
 
 fn diagnostics(text: &str) -> Vec<Diagnostic> {
     parse(Threads::All, FILE, text).diagnostics

@@ -1,5 +1,6 @@
 //! Regression tests of proposed repairs: a help does not contradict another one, and a fix leaves a
-//! program that means what its author wrote.
+//! program that means what its author wrote. The unit tests in `src` test private parts only: a unit
+//! test that checks a file would compile the whole crate a second time.
 
 use rulec_base::diag::Diagnostic;
 use rulec_base::parallel::Threads;
@@ -8,7 +9,7 @@ use rulec_syntax::loader::{self, MemoryLoader};
 fn diagnostics(text: &str) -> Vec<Diagnostic> {
     let loaded = loader::load(Threads::All, &MemoryLoader::new().with("main.rules", text), "main.rules");
     assert!(loaded.diagnostics.is_empty(), "{text}: {:?}", loaded.diagnostics);
-    super::check(&loaded).1
+    rulec_sema::check::check(&loaded).1
 }
 
 /// Returns the code and the help of each diagnostic.

@@ -3,8 +3,8 @@
 
 use super::errors::check_repair;
 use super::{FILE, findings, parse_clean};
-use crate::parse::parse;
 use rulec_base::parallel::Threads;
+use rulec_syntax::parse::parse;
 
 #[track_caller]
 fn check_condition(condition: &str, written: &str) {

@@ -1,9 +1,9 @@
 //! Tests of the diagnostic for each mistake: its code and the underlined text.
 
 use super::{FILE, findings, parse_clean};
-use crate::parse::parse;
 use rulec_base::diag::Applicability;
 use rulec_base::parallel::Threads;
+use rulec_syntax::parse::{WordRole, parse};
 use std::time::{Duration, Instant};
 
 /// Checks that a text has exactly one diagnostic, with this code and underlined text.
@@ -299,7 +299,8 @@ fn what_is_not_too_deep_is_read() {
 #[test]
 fn the_help_for_an_unknown_statement_names_every_word_that_starts_one() {
     let help = first_help("zzzzzzzz a\n");
-    for word in crate::parse::terminals::statement_words() {
+    let words = rulec_syntax::parse::keywords().filter(|(_, role)| *role == WordRole::Statement);
+    for (word, _) in words {
         assert!(help.contains(&format!("`{word}`")), "{word}: {help}");
     }
 }

@@ -1,120 +1,15 @@
 //! Tests with random and mutated texts: the parser does not panic and ends, and the tokens are
 //! lossless.
 
+use super::soup::{Random, TOKEN_SOUP, rule_files};
 use super::{FILE, REFERENCE_RULES};
-use crate::lex::{self, TokenKind, tokenize};
-use crate::parse::parse;
 use rulec_base::parallel::Threads;
+use rulec_syntax::lex::{self, TokenKind, tokenize};
+use rulec_syntax::parse::parse;
 
-/// A small random number generator (xorshift), so that failures are reproducible.
-pub(super) struct Random(pub(super) u64);
-
-impl Random {
-    pub(super) fn next_below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % n as u64) as usize
-    }
-
-    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
-        from[self.next_below(from.len())]
-    }
+fn pick<'a>(random: &mut Random, from: &[&'a str]) -> &'a str {
+    from[random.next_below(from.len())]
 }
-
-pub(super) const TOKEN_SOUP: &[&str] = &[
-    "route",
-    "when",
-    "let",
-    "default",
-    "table",
-    "test",
-    "given",
-    "expect",
-    "input",
-    "list",
-    "def",
-    "any",
-    "all",
-    "none",
-    "count",
-    "in",
-    "not",
-    "and",
-    "or",
-    "is",
-    "missing",
-    "present",
-    "as",
-    "contains",
-    "word",
-    "ignoring",
-    "case",
-    "priority",
-    "goto",
-    "x",
-    "ctx",
-    "text",
-    "查",
-    "`when`",
-    "1",
-    "0.5",
-    "10ms",
-    "1_0",
-    "9e999",
-    "\"s\"",
-    "\"o",
-    "r\"a\"",
-    "r#\"b\"#",
-    "r#\"",
-    "'q'",
-    "“t”",
-    "(",
-    ")",
-    "[",
-    "]",
-    "{",
-    "}",
-    ",",
-    ";",
-    ":",
-    ".",
-    "..",
-    "..=",
-    "->",
-    "=>",
-    "=",
-    "==",
-    "!=",
-    "<",
-    ">",
-    "+",
-    "-",
-    "*",
-    "/",
-    "%",
-    "!",
-    "&&",
-    "??",
-    "?",
-    "@private",
-    "#",
-    "##",
-    "//",
-    "\n",
-    "\r\n",
-    " ",
-    "\t",
-    "\u{FEFF}",
-    "（",
-    "\0",
-    "\u{202E}",
-    "list<string>",
-    "true",
-    "null",
-    "intent",
-    "flow",
-];
 
 fn check_lossless(text: &str) {
     let mut at = 0;
@@ -143,8 +38,8 @@ fn check_survives(text: &str) {
 fn random_token_soup() {
     let mut random = Random(0x5EED);
     for _ in 0..6000 {
-        let space = random.pick(&["", " ", " ", "\n"]);
-        let words: Vec<_> = (0..random.next_below(30) + 1).map(|_| random.pick(TOKEN_SOUP)).collect();
+        let space = pick(&mut random, &["", " ", " ", "\n"]);
+        let words: Vec<_> = (0..random.next_below(30) + 1).map(|_| pick(&mut random, TOKEN_SOUP)).collect();
         check_survives(&words.join(space));
     }
 }
@@ -177,7 +72,7 @@ fn one_wrong_token_harms_one_statement() {
     let whole = parse(Threads::All, FILE, REFERENCE_RULES).statements.len();
     let tokens: Vec<_> = lex::tokenize(REFERENCE_RULES, 0).filter(|token| !token.kind.is_trivia()).collect();
     for token in &tokens {
-        let by = random.pick(&["", ")", "(", "=", "foo", "\"", "}"]);
+        let by = pick(&mut random, &["", ")", "(", "=", "foo", "\"", "}"]);
         let text = format!(
             "{}{by}{}",
             &REFERENCE_RULES[..token.start as usize],
@@ -186,20 +81,6 @@ fn one_wrong_token_harms_one_statement() {
         let left = parse(Threads::All, FILE, &text).statements.len();
         assert!(left + 3 >= whole, "{left} of {whole} with {by:?} for {:?}", token.text(REFERENCE_RULES));
     }
-}
-
-/// Returns the rule files that the project ships and tests with.
-pub(super) fn rule_files() -> Vec<String> {
-    let folders = ["rules", "examples", "tests/ui", "tests/golden", "crates/syntax/src/parse/tests"];
-    let mut paths: Vec<_> = folders
-        .iter()
-        .filter_map(|folder| std::fs::read_dir(format!("{}/../../{folder}", env!("CARGO_MANIFEST_DIR"))).ok())
-        .flatten()
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "rules"))
-        .collect();
-    paths.sort();
-    paths.iter().filter_map(|path| std::fs::read_to_string(path).ok()).collect()
 }
 
 #[test]
@@ -218,8 +99,8 @@ fn mutilated_rule_files() {
             match random.next_below(4) {
                 0 => mutilated.replace_range(place, ""),
                 1 => mutilated.replace_range(place, other.text(text)),
-                2 => mutilated.replace_range(place, random.pick(TOKEN_SOUP)),
-                _ => mutilated.insert_str(place.start, random.pick(TOKEN_SOUP)),
+                2 => mutilated.replace_range(place, pick(&mut random, TOKEN_SOUP)),
+                _ => mutilated.insert_str(place.start, pick(&mut random, TOKEN_SOUP)),
             }
             check_survives(&mutilated);
         }
