@@ -19,9 +19,9 @@ use std::time::Duration;
 pub struct Choice<R = RuleId> {
     /// The chosen statement; `None` if no rule matches and there is no default.
     pub chosen: Option<Chosen<R>>,
-    /// The rules whose `goto` led to the chosen statement, in the order in which the search took
-    /// them. The `goto` of a table's default is not listed, because a default is no rule.
-    /// [`Choice::visited_tables`] includes the tables of such defaults.
+    /// The rules whose `goto` led to the chosen statement, in the order in which the search
+    /// followed the `goto`s. The `goto` of a table's default is not listed, because a default is no
+    /// rule. [`Choice::visited_tables`] includes the tables of such defaults.
     pub path: SmallVec<[R; 4]>,
 }
 
@@ -173,8 +173,8 @@ fn follow_defaults(program: &Program, tables: &mut TableTrail, target_table: Tab
 }
 
 impl Chosen {
-    /// Returns the outcome of the chosen rule or default, such as the handler to call. `None` if
-    /// this value names the default of a table that has none.
+    /// Returns the outcome of the chosen rule or default, such as the handler to call. `None` for
+    /// the default of a table that has no default.
     #[doc(hidden)]
     pub fn outcome(self, program: &Program) -> Option<&Outcome> {
         match self {

@@ -27,7 +27,7 @@ use ts_rs::TS;
 /// The explanation of a decision.
 ///
 /// The JSON format is stable: fields are added but never renamed. Empty or absent fields are
-/// omitted, except for the fields in the first two lines of the example.
+/// omitted, except the fields from `entry` to `path` in the example.
 ///
 /// ```json
 /// {
@@ -68,9 +68,9 @@ use ts_rs::TS;
 /// computed, unless the value is masked. The `elements` of a quantifier have `shown` (each with
 /// `index`, `element` and `when`), `more` and `skipped`.
 ///
-/// A condition on the history has `past`. `searched` is the number of messages that a quantifier
-/// searched, and `count` is the number of messages that decided. `newest` is the newest of the
-/// messages that decided, with its time `at` and its `age` in seconds.
+/// A condition on the history (earlier messages) has `past`. `searched` is the number of messages
+/// that a quantifier searched. `count` is the number of messages that decided the result of the
+/// condition. `newest` is the newest of them, with its time `at` and its `age` in seconds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Explanation {

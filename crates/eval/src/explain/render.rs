@@ -358,7 +358,7 @@ impl TreeRenderer {
         }
     }
 
-    /// Adds the list elements on which each `count` evaluated its condition, `depth` levels deep.
+    /// Adds a line of level `depth` for each element on which a `count` evaluated its condition.
     fn push_counted_elements(&mut self, operands: &[Operand], depth: usize) {
         for elements in operands.iter().filter_map(|operand| operand.elements.as_ref()) {
             self.push_elements(elements, depth);

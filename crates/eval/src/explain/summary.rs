@@ -199,9 +199,10 @@ fn collect_missed_routes<'a>(table: &'a TableTrace, missed_routes: &mut Vec<Miss
     }
 }
 
-/// Adds to `conditions` the operands of a condition whose result is `expected_result` (true or
-/// false). An unknown operand counts as false. A use of a `let` is added as a whole, not split into
-/// the operands of its body.
+/// Splits the condition of `node` into its operands, and adds the operands with the result
+/// `expected_result` (true or false) to `conditions`. An unknown operand counts as false. Of an
+/// `or` that is true, only the first true operand is added; an `or` that is false is added as a
+/// whole. A use of a `let` is never split.
 fn collect_conditions_with_result<'a>(
     node: &'a TraceNode,
     expected_result: Mark,
@@ -248,8 +249,9 @@ fn true_condition_message(node: &TraceNode, language: Language) -> Message {
     }
 }
 
-/// Returns the text that a test found in a value, such as the matching keyword; `None` if it found
-/// none. The test is the trace node itself, or its only child if that is true.
+/// Returns the text that a test found in a value, such as the matching keyword. The test is the
+/// trace node itself, or its only child if the child's result is true. `None` if the test found no
+/// text.
 fn found_text(node: &TraceNode) -> Option<&str> {
     node.found.as_deref().or_else(|| match node.children.as_slice() {
         [child] if child.result == Mark::True => found_text(child),

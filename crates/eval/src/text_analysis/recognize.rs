@@ -1,6 +1,6 @@
 //! Recognizes URLs, e-mail addresses, dates, times, amounts of money, phone numbers and numbers.
-//! Each recognizer is an entity with its own expressions, and a function that checks a match and
-//! normalizes its fields. The crate `linkify` finds URLs and addresses.
+//! The crate `linkify` finds URLs and addresses. Each other entity has a recognizer: regular
+//! expressions that find it, and a function that checks a match and normalizes its fields.
 
 mod normalize;
 

@@ -76,8 +76,9 @@ struct AnalysisFunction {
 }
 
 impl AnalysisFunction {
-    /// Returns the function that computes a feature (such as the intent) of a text. If conditions
-    /// use the feature, it is the function in `hosts` that they call; otherwise it is built here.
+    /// Returns the function that computes a feature (such as the intent) of a text. If the rules
+    /// read the feature, this is the function in `hosts` that their conditions call. Otherwise the
+    /// function is built here.
     fn new(program: &Program, hosts: &[Host], feature: Feature) -> Result<AnalysisFunction, Diagnostic> {
         let used = program.externs.iter().position(|declared| declared.feature == Some(feature));
         let function = match used.and_then(|index| hosts.get(index)) {

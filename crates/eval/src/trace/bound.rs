@@ -13,8 +13,9 @@ impl TracedEvaluator<'_, '_> {
         self.text_inside_calls(span, &self.observer.open_calls())
     }
 
-    /// Returns the source text of a span that may be in the body of one of these calls. The last
-    /// call is the innermost one.
+    /// Returns the source text of a span. If the span is in the body of a `def` that one of `calls`
+    /// calls, the parameters are replaced by the arguments of this call. The last element of
+    /// `calls` is the innermost call.
     fn text_inside_calls(&self, span: Span, calls: &[&Cond]) -> String {
         let text = self.observer.source.text(span);
         for (depth, call) in calls.iter().enumerate().rev() {

@@ -178,8 +178,10 @@ fn index_by_address(conds: Vec<(&Cond, TraceNode)>) -> HashMap<*const Cond, Trac
     conds.into_iter().map(|(cond, node)| (std::ptr::from_ref(cond), node)).collect()
 }
 
-/// True if a comparison of two texts holds apart from stray white space: several spaces in place of
-/// one, or a space next to a Chinese or Japanese character.
+/// True if a comparison of two texts holds after stray white space is removed from both. Stray
+/// white space is white space at either end or next to a Chinese or Japanese character, and all but
+/// one space between two words. Always false if neither text has white space, or if the left text
+/// is longer than [`MAX_CLEANED_BYTES`].
 fn holds_without_blanks(predicate: &Predicate, left: Value<'_>, right: Value<'_>) -> bool {
     let compares = |op: Op| matches!(op, Op::Eq | Op::Contains | Op::StartsWith | Op::EndsWith);
     let is_plain = !predicate.negated && !predicate.mode.word && predicate.mode.quantity.is_none();

@@ -30,16 +30,16 @@ pub(super) struct TraceRecorder<'a, 's> {
     pub(super) frame: StepFrame<'a>,
     /// The frames of the steps that enclose the innermost step that has not ended, outermost first.
     outer_frames: Vec<StepFrame<'a>>,
-    /// If above 0, steps are not recorded. Counts the open steps inside operands, and the open
-    /// evaluations of values that are only shown.
+    /// If above 0, steps are not recorded. The number of steps inside operands that have not ended,
+    /// plus the number of running evaluations of values that are only shown.
     unrecorded_steps: usize,
     /// The slots (message fields) that were read so far, in the order of the first read.
     pub(super) slots: Vec<SlotId>,
     /// The `let`s whose inner conditions the trace already shows under the current route, so that
     /// it does not show them twice.
     shown_lets: Vec<LetId>,
-    /// The recorded messages that satisfy the condition of the fold that is evaluated now. `None`
-    /// if they are not collected.
+    /// The recorded messages that decide the value of the fold or quantifier that is evaluated now.
+    /// `None` if they are not collected.
     pub(super) fold_messages: Option<FoldMessages>,
     /// For each host function call (a call of the embedding program) that failed so far, whether
     /// the error text may contain a private value.
@@ -65,8 +65,8 @@ pub(super) struct StepFrame<'a> {
     pub(super) values: Vec<Value<'a>>,
     pub(super) elements: Elements,
     routes: Vec<RouteTrace>,
-    /// `Some` if the table's default was reached. If the default is a `goto`, the inner value is
-    /// the search of the target table.
+    /// `Some` if the table's default was used. If the default is a `goto`, the inner value is the
+    /// search of the target table.
     default: Option<Option<Box<TableTrace>>>,
     /// Trace of the table search that this step (a rule with a `goto`, or a default) started. In
     /// the outermost frame, the finished trace of the decision.
