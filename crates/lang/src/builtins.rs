@@ -80,8 +80,9 @@ impl FnInfo {
         self.result.resolve_ty(args)
     }
 
-    /// True if the function returns an element of an argument or is computed from elements. The
-    /// types of elements are not checked when a list is read, so the result may be of any kind.
+    /// True if the function's result is an element of an argument, or is computed from the
+    /// elements. The types of elements are not checked when a list is read, so the result may be of
+    /// any kind.
     pub fn returns_elements(&self) -> bool {
         matches!(&self.result, FnResult::Maybe(FnResult::ElementOfFirst | FnResult::SumOfFirst, _))
     }

@@ -88,7 +88,8 @@ impl<'t> Privacy<'t> {
         }
     }
 
-    /// Masks the private keys in a JSON error: the keys on the error's path, and a duplicate key.
+    /// Masks the private keys in an error about JSON text: the keys in the error's path, and the
+    /// key that the error reports as duplicate.
     #[must_use]
     pub fn mask_error(self, error: JsonError) -> JsonError {
         error.with_keys_changed(|steps, duplicate| {

@@ -102,8 +102,8 @@ fn clock_text(
     }
 }
 
-/// Returns a date or a time of day as `date` or `time` returns it: "09:05:00" for "9:05". `None` if
-/// the text is invalid, or if `function` is neither `date` nor `time`.
+/// Converts a text to the text that the function `date` or `time` returns for it, such as "9:05" to
+/// "09:05:00". `None` if the text is invalid, or if `function` is neither `date` nor `time`.
 pub fn canonical_clock_text(function: Function, text: &str) -> Option<String> {
     let text = match function {
         Function::Date => read_date(text),

@@ -163,9 +163,10 @@ impl<'s> Graph<'s> {
     ///
     /// - The targets of loop-backs, which repeat them.
     /// - Targets that a route or a parallel node names twice.
-    /// - Targets that are not listed as next nodes, and so do not wait for these outputs.
-    /// - The successors of a parallel node's child, if the child also waits for other inputs: it
-    ///   runs for the parallel node without waiting for them.
+    /// - Targets that are not among the next nodes of their source, and so do not wait for its
+    ///   outputs.
+    /// - The successors of a parallel node's child that has several incoming edges. The parallel
+    ///   node runs this child at once, although it also waits for inputs over the other edges.
     /// - All nodes that receive output from these nodes.
     pub(super) fn repeatable_nodes(&self) -> HashSet<usize> {
         let mut repeatable = Vec::new();
