@@ -229,7 +229,7 @@ impl Rules {
 
     /// Returns the ids of the nodes that receive the output of a workflow node, as the router
     /// selects them. `all_next_ids` lists the node's next nodes in order. If no case of the router
-    /// applies, all of them receive the output.
+    /// applies, all next nodes receive the output.
     /// ```
     /// # use rulec::Rules;
     /// # use serde_json::json;

@@ -245,8 +245,9 @@ impl Decision {
         self.generation
     }
 
-    /// Returns the decision with `generation` in place of its own. For a caller that decides with
-    /// merged rules in place of the live rules, whose generation differs.
+    /// Returns the decision with another generation (version number of the rules). Used if merged
+    /// rules decide in place of the live rules: their generation differs from the generation of the
+    /// live rules.
     #[doc(hidden)]
     #[must_use]
     pub fn with_generation(self, generation: u64) -> Decision {

@@ -49,8 +49,8 @@ impl RuleSet {
         Ok(decision)
     }
 
-    /// Calls `work` with the plan of the history, the time of `message`, and the recorded messages
-    /// with the same history key.
+    /// Calls `work` with the history plan (how to record messages), the time of `message`, and the
+    /// recorded messages with the same history key.
     fn with_events(
         &self,
         store: &dyn Store,

@@ -26,9 +26,9 @@ pub struct EventCache {
 #[derive(Default)]
 struct Shard {
     events: HashMap<String, KeyEvents>,
-    /// The uses of all keys.
+    /// The uses of all keys, which show which key was least recently used.
     uses: UseQueue,
-    /// The uses of the keys whose events may be unpacked (not encoded as bytes).
+    /// The uses of the keys that may have unpacked events (events that are not encoded as bytes).
     unpacked_uses: UseQueue,
     /// The number of messages in memory that are not packed (encoded as bytes).
     unpacked: usize,

@@ -103,9 +103,9 @@ fn kind_field(rules: &Rules) -> Option<&str> {
 }
 
 /// Rejects a payload whose field `field` is missing or names no payload kind. If `field` is `None`,
-/// the field [`KIND`] of `payload` is used. The rule of the violation is the rule that this payload
-/// violates at `field` if it is validated as the first kind of the rules. If there is no such rule,
-/// the violation has the rule name `FIELD.required` or `FIELD.match`.
+/// the field [`KIND`] of `payload` is used. The violation needs the name of a rule. So the payload
+/// is validated as the first kind that the rules declare: if this reports a violation at `field`,
+/// its rule name is used. Otherwise the name is `FIELD.required` or `FIELD.match`.
 fn reject(rules: &Rules, field: Option<&str>, payload: &Json) -> Judgement {
     let path = field.map_or_else(|| "$".to_owned(), |field| format!("$.{field}"));
     let field = field.unwrap_or(KIND);

@@ -6,8 +6,7 @@ use rulec_base::diag::{Code, Message};
 use rulec_base::{broken_invariant, message};
 use rulec_sema::hir::{MAX_JUMPS, Outcome, Program, TableId, TableKind};
 
-/// A jump (`goto`) between tables: the table that contains the `goto`, and the table that it
-/// enters.
+/// A jump (`goto`) between tables: the table that contains the `goto`, and its target table.
 pub(super) type Jump = (TableId, TableId);
 
 /// The number of jumps (`goto`) from one table to another, for each pair of tables.

@@ -47,11 +47,12 @@ pub(super) struct Writer {
     edit_log: Option<Vec<Edit>>,
 }
 
-/// How all current routes use message fields and jump (`goto`) between tables. A new route must be
-/// compatible with them: equal field types, no cycle of jumps.
+/// How all current routes use message fields and jump (`goto`) between tables. A new route must
+/// agree with these routes on the type of each field, and its jumps must not close a cycle.
 struct Constraints {
-    /// The declared `input`. Without a declaration, counts from which the types of message fields
-    /// are inferred. For each field and kind of use, they hold the number of routes with this use.
+    /// The declared `input`. Without a declaration: for each message field and each way to use it,
+    /// the number of routes that use the field in this way. The types of fields are inferred from
+    /// these counts.
     counted: CountedFields,
     jumps: GotoGraph,
 }
@@ -87,8 +88,9 @@ pub(super) enum Completion {
     /// The result is part of the mutable state. The caller must publish a snapshot, so that
     /// decisions use the result.
     Installed,
-    /// The rules were compiled in full by another thread after the work began, so the result was
-    /// discarded. Or the result did not suit a route that was inserted after the work began.
+    /// The result was discarded, for one of two reasons. Another full compilation replaced the
+    /// rules after the work began. Or, for a merge: a route that was inserted after the work began
+    /// reads more of the earlier messages than the merged rules would record.
     Superseded,
 }
 
@@ -386,8 +388,9 @@ impl Writer {
     }
 }
 
-/// True if the rules `base`, which were compiled in full, keep all fields of recorded messages that
-/// the rules of a new route read.
+/// True if the history that the rules `base` record is sufficient for the rules `new`: `new` reads
+/// no other fields of earlier messages, and no older messages. `base` was compiled in full; `new`
+/// contains a new route.
 fn keeps_history_for(base: &Rules, new: &Rules) -> bool {
     match (base.rule_set().history_plan(), new.rule_set().history_plan()) {
         (Some(kept), Some(read)) => kept.covers(read),

@@ -160,8 +160,8 @@ impl Writer {
 
     /// Finishes a merge (a recompilation of all rules) by installing the compiled rules. Discards
     /// them if another recompilation has ended since the merge began. Also discards them if a route
-    /// inserted since then reads fields of recorded messages that the compiled rules do not record.
-    /// The next merge includes that route.
+    /// inserted since then reads more of the earlier messages than the compiled rules record. The
+    /// next merge includes that route.
     ///
     /// # Errors
     /// If the edited texts did not compile. The rules then continue unchanged.
