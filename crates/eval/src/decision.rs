@@ -1,6 +1,7 @@
-//! The result of a decision inside the library, which the public `Decision` is built from. Every
-//! engine returns the same two types, so that tests can compare engines. A [`Choice`] is the chosen
-//! statement (a rule or a table's default). [`Details`] are rarer data, such as arguments.
+//! The result of a decision inside the library, from which the public `Decision` is built. Every
+//! engine returns the same two types, so that tests can compare engines. A [`Choice`] has the
+//! chosen statement (a rule or a table's default), and the rules whose `goto` led to it.
+//! [`Details`] are rarer data, such as arguments.
 
 use crate::host::{HostCalls, HostFailure};
 use rulec_lang::arena::Arena;
@@ -52,7 +53,8 @@ pub struct Details {
     pub host_time: Duration,
     /// Limits that were exceeded; each limit is listed once.
     pub exceeded: Vec<Exceeded>,
-    /// The reason why the history may lack messages that the rules read; `None` if it lacks none.
+    /// The reason why the history (the earlier messages that rules read) may be incomplete; `None`
+    /// if it is complete.
     pub history_gap: Option<HistoryGap>,
 }
 
@@ -88,8 +90,8 @@ impl Details {
         }
     }
 
-    /// Sets the reason why the history may lack messages, and creates the details if there are
-    /// none. Does nothing if `gap` is `None`.
+    /// Sets the reason why the history (the earlier messages that rules read) may be incomplete.
+    /// Creates the details if there are none. Does nothing if `gap` is `None`.
     #[inline]
     pub fn add_history_gap(details: &mut Option<Box<Details>>, gap: Option<HistoryGap>) {
         if gap.is_some() {

@@ -113,8 +113,8 @@ impl Arena {
     /// Enters a quantifier over a list of `elements` elements. `depth` is the length of the longest
     /// chain of nested quantifiers that contains this one; in a chain, each quantifier depends on
     /// the one around it. The longer the chain, the fewer elements are allowed. `is_independent`
-    /// means that this quantifier reads no element of an enclosing quantifier. Then the lengths of
-    /// the enclosing lists do not multiply its work. Pass the result to
+    /// means that this quantifier reads no element of an enclosing quantifier. Its work is then not
+    /// multiplied by the lengths of the enclosing lists. Pass the result to
     /// [`Arena::leave_quantifier`]. `None` if there are too many elements for this depth.
     #[inline]
     pub fn enter_quantifier(
@@ -267,7 +267,7 @@ impl Arena {
     }
 
     /// Collects items into a slice; returns `None` if they are too large in total. `bytes` returns
-    /// the size of an item's content; each item counts 8 bytes more.
+    /// the size of an item's content; 8 bytes are added for each item.
     pub fn collect_slice<T: Copy>(
         &self,
         items: impl IntoIterator<Item = T>,

@@ -23,8 +23,8 @@ pub enum EvalStep<'a> {
     Default(TableId),
     /// The evaluation of a condition, or of a condition inside another.
     Cond(&'a Cond),
-    /// The check whether a branch's condition can be used: whether all values that the condition
-    /// reads are present.
+    /// The check whether a condition of a choice's branch can be used: whether all values that the
+    /// condition reads are present.
     Guard(&'a Guarded),
     /// The evaluation of a value, as an operand of a condition, a `let` body or an argument.
     Operand(&'a Expr),

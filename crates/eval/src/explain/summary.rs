@@ -138,7 +138,7 @@ struct MissedRoute<'a> {
     route: &'a RouteTrace,
     failed_conditions: Vec<&'a TraceNode>,
     /// Whether the route is a near miss: an operand of its condition was true, the condition was
-    /// unknown, or no operand failed because all were ignored.
+    /// unknown, or all operands were ignored because values are missing.
     is_near_miss: bool,
 }
 
@@ -170,8 +170,8 @@ pub(super) fn near_misses(explanation: &Explanation) -> Vec<NearMiss<'_>> {
     near.map(|miss| NearMiss { route: miss.route, failed: miss.failed_conditions }).collect()
 }
 
-/// Collects the routes that were tried but whose condition was not true. Includes the routes of
-/// tables that a `goto` reached.
+/// Collects the routes that were tried but whose condition was not true, in the table and in the
+/// tables to which its `goto`s led.
 fn collect_missed_routes<'a>(table: &'a TableTrace, missed_routes: &mut Vec<MissedRoute<'a>>) {
     for route in &table.routes {
         if let Some(inner) = &route.table {

@@ -7,8 +7,8 @@ use rulec_base::span::Span;
 use rulec_sema::hir::{Cond, CondKind};
 
 impl TracedEvaluator<'_, '_> {
-    /// Returns the source text of a span, on one line, as the trace quotes it. In the body of a
-    /// `def`, the text has the arguments of the call that is evaluated.
+    /// Returns the source text of a span, on one line, as the trace quotes it. If the span is in
+    /// the body of a `def` that is evaluated, the call's arguments replace the parameters.
     pub(super) fn source_text(&self, span: Span) -> String {
         self.text_inside_calls(span, &self.observer.open_calls())
     }

@@ -74,7 +74,7 @@ fn is_table_of_routes(kind: &TableKind) -> bool {
     *kind == TableKind::Routes
 }
 
-/// Writes and reads the kind of a table as its name.
+/// Serializes the kind of a table as its name, and deserializes it.
 mod kind_name {
     use super::TableKind;
     use serde::de::Error;

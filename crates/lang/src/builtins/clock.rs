@@ -56,7 +56,7 @@ impl ClockText {
         Some(ClockText::Date([year, u8::from(date.month()).into(), date.day().into()]))
     }
 
-    /// Builds the text in the arena; returns missing if `text` is `None`.
+    /// Builds the date or time of day as a text in the arena; returns missing if `text` is `None`.
     fn build<'a>(text: Option<ClockText>, arena: &'a Arena) -> Value<'a> {
         let Some(text) = text else { return Value::Missing };
         // Writing to a text of the arena never fails.
