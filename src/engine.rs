@@ -151,8 +151,8 @@ impl Rules {
     }
 
     /// Returns the entry that decides if the caller names none. This is the entry of the top-level
-    /// routes. If there are no such routes, it is the only choice, router or set of flows. A choice
-    /// that a language model makes counts only if there is no other entry.
+    /// routes. If there are no such routes, it is the only choice, router or set of flows. Choices
+    /// that a language model makes are ignored if there are other entries.
     /// ```
     /// # use rulec::Rules;
     /// let rules = Rules::from_text("choice plan { default branch paid; branch free { free } }")?;

@@ -157,8 +157,8 @@ impl Events {
         self.timeline.elements()
     }
 
-    /// Returns the time of the newest message that was removed early, for example by the bound
-    /// `at most`, as RFC 3339 text. `None` if no message was removed early.
+    /// Returns the time of the newest message that was removed before it was too old, for example
+    /// by the bound `at most`, as RFC 3339 text. `None` if no message was removed in this way.
     pub fn dropped(&self) -> Option<String> {
         self.timeline.dropped().map(format_datetime)
     }

@@ -326,8 +326,8 @@ impl Decision {
     }
 
     /// Returns the reason why the history may lack messages that the rules read. Either the message
-    /// has no history key, or such messages were removed early, for example by the bound `at most`.
-    /// `None` if the history lacks none, or if the rules read no history.
+    /// has no history key, or such messages were removed before they were too old, for example by
+    /// the bound `at most`. `None` if the history lacks none, or if the rules read no history.
     pub fn history_gap(&self) -> Option<HistoryGap> {
         self.details.as_deref().and_then(|details| details.history_gap)
     }

@@ -463,7 +463,7 @@ impl LiveState {
         Ok(true)
     }
 
-    /// Calls every guard (check of the calling program) for each handler that the edits can select.
+    /// Calls every guard for each handler that the new statements of the edits can select.
     fn call_guards(&self, rules: &Rules, edits: &[ParsedEdit<'_>]) -> Result<(), EditError> {
         let guards: Vec<Arc<Guard>> = self.lock_guards().iter().filter_map(Weak::upgrade).collect();
         if guards.is_empty() {

@@ -56,8 +56,9 @@ pub(crate) struct RuleSet {
     pub decimal_paths: DecimalPaths,
     #[cfg(feature = "jit")]
     pub tier_up: Arc<TierUp>,
-    /// Whether the engine setting `auto` may compile the rules to machine code. False for a file of
-    /// compiled rules that no trusted key signed.
+    /// Calls `found` for each message field that the rules use and that exists in `json`, with the
+    /// field's slot index and value. `json` is the value at the path of this node; for the root,
+    /// the message.
     #[cfg_attr(not(feature = "jit"), expect(dead_code, reason = "there is no machine code then"))]
     pub may_compile: bool,
     pub hosts: Vec<Host>,

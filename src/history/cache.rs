@@ -171,8 +171,8 @@ impl Shard {
     }
 
     /// Ends the use of a history key. Removes the key if it has no events. Then removes the least
-    /// recently used keys if there are too many keys. Packs the events of further keys (encodes
-    /// them as bytes) if there are too many unpacked messages.
+    /// recently used keys if there are too many keys. If there are too many unpacked messages,
+    /// packs the events of the least recently used keys (encodes them as bytes).
     fn end_use(&mut self, key: &str, cache: &EventCache) {
         // If several calls use the key, only the last one to end updates the count. Another call
         // may have added messages in the meantime.

@@ -6,7 +6,7 @@ use super::{Events, Store, StoreError};
 use std::cell::Cell;
 
 thread_local! {
-    /// Whether this thread is inside [`with_key`].
+    /// Whether this thread is running a call of [`with_key`].
     static IN_USE: Cell<bool> = const { Cell::new(false) };
 }
 

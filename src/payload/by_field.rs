@@ -80,8 +80,8 @@ impl JudgeByField {
 }
 
 /// Rejects the payload of a decision whose kind is not a payload kind (a `payload` statement), or
-/// is empty. The violation is reported at the field that must equal the kind (`const decision`), or
-/// at the payload if the rules have no such field.
+/// is empty. The violation is reported at the field in which payloads name their kind (`const
+/// decision`), or at the payload if the rules have no such field.
 #[must_use]
 pub fn reject_unknown_kind(rules: &Rules, kind: &str, payload: &Json) -> Judgement {
     let field = kind_field(rules);
@@ -90,7 +90,8 @@ pub fn reject_unknown_kind(rules: &Rules, kind: &str, payload: &Json) -> Judgeme
     reject(rules, field, &payload)
 }
 
-/// The name under which rules read the kind of a payload.
+/// The name under which rules read the kind of a payload. Also the field that a violation names if
+/// no `payload` statement has a field with `const decision`.
 const KIND: &str = "decision";
 
 /// Returns the field in which payloads name their kind: in the first `payload` statement, the field

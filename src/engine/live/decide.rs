@@ -38,8 +38,8 @@ impl LiveRules {
     }
 
     /// Returns the name of the entry that decides if the caller names none; see
-    /// [`Rules::default_entry`]. A route that an edit inserted counts at once. A route that an edit
-    /// removed counts until the next merge.
+    /// [`Rules::default_entry`]. A route that an edit inserted is taken into account at once. A
+    /// route that an edit removed is taken into account until the next merge.
     ///
     /// # Errors
     /// If there is no such entry, or if there are several. The error holds their names.

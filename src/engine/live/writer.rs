@@ -104,10 +104,10 @@ impl Constraints {
         }
     }
 
-    /// Subtracts the field uses of a removed route (the fields that it reads, as which kinds of
-    /// value) from the counts. Returns false if this changes the inferred type of a field that
-    /// other routes read. The counts are changed in both cases, so a caller that does not remove
-    /// the route must add the uses again.
+    /// Subtracts the field uses of a removed route from the counts. A use is a field that the route
+    /// reads, with the kinds of value that it accepts. Returns false if this changes the inferred
+    /// type of a field that other routes read. The counts are changed in both cases, so a caller
+    /// that does not remove the route must add the uses again.
     fn remove_uses(&mut self, used: Option<&Arc<RouteUses>>) -> bool {
         self.uses().zip(used).is_none_or(|(uses, used)| uses.remove_route(used))
     }
