@@ -56,7 +56,7 @@ pub struct Evaluator<'a, O = ()> {
     /// kinds of value that the rule accepts there.
     elements: Vec<(&'a Var, Value<'a>)>,
     /// Number of entries at the start of `elements` that are hidden because they are out of scope.
-    /// It is above 0 only during the evaluation of a loop-invariant subexpression, which is
+    /// The number is above 0 only during the evaluation of a loop-invariant subexpression, which is
     /// evaluated as if outside the loop.
     hidden_elements: usize,
     quantifier_facts: QuantifierFacts,

@@ -67,8 +67,8 @@ pub enum FnResult {
     Decimals,
     /// The result is an int, or a decimal if a number of digits is given.
     Rounded,
-    /// The result of `bucket`: an int, or a number if the call selects the hash function of another
-    /// system.
+    /// The result of `bucket`: an int. If the call selects the hash function of another system, an
+    /// int or a float.
     Bucket,
     /// The result is as in the inner variant, but can be missing although no argument is missing.
     /// The message explains when.

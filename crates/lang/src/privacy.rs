@@ -1,5 +1,6 @@
 //! Hides the values of `@private` fields. Every value or key of a message that an explanation,
-//! error or log shows must pass through this file. It replaces private values and keys by a mask.
+//! error or log shows must pass through this file. This file replaces private values and keys by a
+//! mask.
 
 use crate::ty::{InnerType, KindSet, RecordType, Ty};
 use rulec_base::diag::nearest;
@@ -18,8 +19,8 @@ pub enum Privacy<'t> {
     /// The message itself. Its undeclared fields are public, unless the name of a field looks like
     /// a misspelt private one.
     Message(&'t RecordType),
-    /// A value whose type has private fields. Its other declared fields may be shown; undeclared
-    /// fields count as private.
+    /// A value whose type has private fields. The other fields that the type declares may be shown;
+    /// undeclared fields count as private.
     Partly(&'t Ty),
     /// The whole value is private, except the names of declared fields, which are public. The type
     /// is used only for these names; `None` if no type is declared.

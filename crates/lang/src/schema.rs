@@ -230,7 +230,7 @@ const MISSING_KIND: &str = "missing";
 /// The text that a violation shows as `found` if a text of the message is not in the declared
 /// enumeration. The actual text is not shown, because it may be private.
 const OTHER_TEXT: &str = "another text";
-/// Maximum number of undeclared keys of an object that are compared with a missing field. It bounds
+/// Maximum number of undeclared keys of an object that are compared with a missing field, to bound
 /// the time for objects with very many keys.
 const MAX_SUGGESTION_KEYS: usize = 64;
 

@@ -86,8 +86,8 @@ pub struct Intent {
     /// A sentence that describes the intent, from which the classifier learns. May be empty.
     pub description: String,
     /// Words or phrases that indicate the intent wherever they occur in a message, regardless of
-    /// its length. They match whole words if their script has word boundaries: `port` is not found
-    /// in `report`.
+    /// its length. In scripts with word boundaries, a keyword matches only whole words: `port` is
+    /// not found in `report`.
     pub keywords: Vec<String>,
     /// Messages as users would write them, from which the classifier learns. Five to ten are a good
     /// start.

@@ -21,7 +21,7 @@ pub enum EvalStep<'a> {
     Rule(RuleId),
     /// The use of a table's default, because no rule of the table chose a statement.
     Default(TableId),
-    /// The evaluation of a condition, or of a condition inside another.
+    /// The evaluation of a condition, which may be a part of another condition.
     Cond(&'a Cond),
     /// The check whether a condition of a choice's branch can be used: whether all values that the
     /// condition reads are present.

@@ -53,7 +53,7 @@ struct TreeLine {
     dim_suffix: String,
     /// Values that a test read, or reasons, shown in the right column.
     notes: Vec<String>,
-    /// Whether the notes say why a condition is unknown. They are then shown in a warning colour.
+    /// Whether the notes say why a condition is unknown. Such notes are shown in a warning colour.
     warn: bool,
 }
 

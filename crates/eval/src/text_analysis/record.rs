@@ -1,5 +1,5 @@
 //! Analyses one text completely, for users who want to see everything that rules could read about
-//! it. It calls the same functions as conditions do.
+//! the text. The analysis calls the same functions as conditions do.
 
 use super::entity::{EntityFinder, EntityMatch};
 use super::{build_function, max_work_per_byte, recognize};
