@@ -5,6 +5,6 @@
 /// of decision: its fields, and its rank among decisions proposed at the same time. A table maps
 /// intents to decisions.
 pub const DECISIONS: &str = include_str!("../rules/decisions.rules");
-/// Rule file with routers for workflow nodes. They decide when a loop ends, and to which node a
-/// vote leads.
+/// Rule file with routers for workflow nodes. The routers decide when a loop ends, and to which
+/// node the result of a vote leads.
 pub const WORKFLOW: &str = include_str!("../rules/workflow.rules");

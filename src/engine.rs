@@ -264,7 +264,7 @@ impl Rules {
     }
 
     /// Returns the names of all handlers that a decision can select. A program can check at
-    /// start-up that it has all of them.
+    /// start-up that it has a function for each of these handlers.
     pub fn targets(&self) -> BTreeSet<&str> {
         let tables = self.rule_set().program.tables.iter().zip(0..);
         let deciding_tables = tables.filter(|(table, _)| table.kind != TableKind::Requirements);

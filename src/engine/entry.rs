@@ -65,7 +65,7 @@ fn known_names_hint(name: &str, known: &[&str], there_are: Message) -> Message {
     }
 }
 
-/// A table, choice, router or flow set, together with its rule set. It can decide for messages.
+/// A table, choice, router or flow set that can decide for messages, together with its rule set.
 #[derive(Clone, Copy)]
 pub struct Entry<'r> {
     pub(crate) rules: &'r SharedRuleSet,

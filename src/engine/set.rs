@@ -105,8 +105,8 @@ impl SlotTree {
     }
 }
 
-/// A generation (version number of a rule set) that no rule set has. It marks a message that no
-/// rule set has read into slots.
+/// A generation (version number of a rule set) that no rule set has. A prepared message that is not
+/// an object gets this generation, so that no rule set uses its slot values.
 const NO_GENERATION: u64 = 0;
 
 static NEXT_GENERATION: AtomicU64 = AtomicU64::new(1);

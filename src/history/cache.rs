@@ -14,8 +14,8 @@ const SHARD_COUNT: usize = 64;
 const DEFAULT_UNPACKED_MESSAGES: usize = 262_144;
 
 /// A cache in memory of the recorded messages (events) of recently used history keys. If there are
-/// too many keys, removes the least recently used one. Its events are then loaded again when
-/// needed. A store that has its events only in this cache loses them.
+/// too many keys, removes the events of the least recently used key. A store that also saves the
+/// events elsewhere loads them again when they are needed. Any other store loses them.
 pub struct EventCache {
     shards: Vec<Mutex<Shard>>,
     hasher: RandomState,
@@ -89,7 +89,7 @@ impl EventCache {
     }
 
     /// Removes the events (recorded messages) of all history keys that no call uses at the moment.
-    /// They are loaded again when needed.
+    /// Removed events are loaded again when they are needed.
     pub fn clear(&self) {
         for shard in &self.shards {
             let mut shard = lock(shard);

@@ -80,8 +80,8 @@ enum ProbeError {
     Mismatch(String),
     Missing(String),
     Unknown(String),
-    /// The `Deserialize` implementation of the Rust type refused the sample value. It might accept
-    /// the real value, so the check has no result.
+    /// The `Deserialize` implementation of the Rust type refused the sample value. The
+    /// implementation might accept the real value, so the check has no result.
     Undecided,
 }
 

@@ -107,7 +107,7 @@ impl LiveState {
     }
 
     /// Runs a merge: compiles all rules from the current texts and installs the result. `writer` is
-    /// the lock on the mutable state. It is released during compilation, so that edits can
+    /// the lock on the mutable state. The lock is released during compilation, so that edits can
     /// continue.
     pub fn merge_now(self: &Arc<Self>, mut writer: MutexGuard<'_, Writer>) -> Result<(), CompileError> {
         let Some(input) = writer.begin_merge() else {

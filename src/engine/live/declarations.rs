@@ -380,8 +380,9 @@ impl CheckedRoutes {
 }
 
 /// Returns the functions of the embedding program that the routes call. If the rules in `base` (the
-/// rule set as last compiled in full) declare all of them, they are taken from there. Otherwise
-/// they are linked, with a diagnostic for each function that is missing or has other types.
+/// rule set as last compiled in full) declare all of these functions, `base` provides them.
+/// Otherwise they are linked, with a diagnostic for each function that is missing or has other
+/// types.
 fn link_hosts(
     compiler: &Compiler,
     base: &Rules,

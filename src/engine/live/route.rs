@@ -56,8 +56,8 @@ impl Route {
 pub(super) struct ParsedStatement {
     pub statement: Statement,
     pub text: Arc<str>,
-    /// The file id in the spans of the statement. It means the text of the edit, not a file of the
-    /// rules.
+    /// The file id in the spans of the statement. This id means the text of the edit, not a file of
+    /// the rules.
     pub file: FileId,
 }
 

@@ -59,8 +59,8 @@ struct Constraints {
 
 /// Counters that identify a state of the live rules. Each edit of a route advances them.
 struct Revision {
-    /// The number of the last change: an edit of a route, or an installed merge. It is also written
-    /// into the marks of removed routes (tombstones).
+    /// The number of the last change: an edit of a route, or an installed merge. The marks of
+    /// removed routes (tombstones) also contain such a number.
     version: u64,
     /// The version number (generation) of the rules with all edits. Full recompilations in the
     /// background (merges) and compactions keep it, because they change no decision.

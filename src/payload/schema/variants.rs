@@ -136,10 +136,10 @@ impl VariantBuilder<'_, '_> {
     }
 
     /// Returns the fields that would satisfy a rule that a probe object violates: at least one of
-    /// them is required. `field` is the field whose value the probe sets, and `dicts` are its empty
-    /// dicts. The first part of the result is the name of the dict that must contain the fields, or
-    /// `None` if the object itself must. Returns `None` if the violation may depend on other
-    /// fields.
+    /// them is required. `field` is the field whose value the probe sets, and `dicts` are the empty
+    /// dicts in the probe. The first part of the result is the name of the dict that must contain
+    /// the fields. It is `None` if the object itself must contain them. Returns `None` if the
+    /// violation may depend on other fields.
     fn required_fields(
         &self,
         found: &FoundViolation,
