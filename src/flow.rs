@@ -158,7 +158,8 @@ impl FlowMatcher {
     ///
     /// # Errors
     /// As for [`FlowMatcher::new`] and [`FlowMatcher::with_classifier`]. But intent flows without a
-    /// text to learn from are an error only if no flow has one; see [`FlowMatcher::unlearned`].
+    /// text to learn from are an error only if all intent flows lack such a text; see
+    /// [`FlowMatcher::unlearned`].
     pub fn offline(rules: &Rules) -> Result<FlowMatcher, MatcherError> {
         let matcher = FlowMatcher::new(rules)?;
         let analysis = &rules.program().analysis;

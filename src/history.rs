@@ -35,8 +35,9 @@ pub trait Store: Send + Sync {
     /// makes. Calls for the same key run one after another. `work` must not use a history itself,
     /// because two such calls could wait for each other for ever.
     ///
-    /// A store that several processes share calls `work` again, with the messages as they are then,
-    /// if another process changed them in the meantime. Only the changes of the last call are kept.
+    /// If several processes share a store, another process may change the messages during the call.
+    /// The store then calls `work` again with the changed messages. Only the changes of the last
+    /// call of `work` are stored.
     ///
     /// # Errors
     /// If the messages cannot be read, or the changes cannot be stored.

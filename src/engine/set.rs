@@ -56,9 +56,8 @@ pub(crate) struct RuleSet {
     pub decimal_paths: DecimalPaths,
     #[cfg(feature = "jit")]
     pub tier_up: Arc<TierUp>,
-    /// Calls `found` for each message field that the rules use and that exists in `json`, with the
-    /// field's slot index and value. `json` is the value at the path of this node; for the root,
-    /// the message.
+    /// Whether the engine setting `auto` may compile the rules to machine code. False for a file of
+    /// compiled rules that no trusted key signed.
     #[cfg_attr(not(feature = "jit"), expect(dead_code, reason = "there is no machine code then"))]
     pub may_compile: bool,
     pub hosts: Vec<Host>,
@@ -93,8 +92,8 @@ impl SlotTree {
         }
     }
 
-    /// Calls `found` for each slot (field that the rules use) whose field exists in `json`, with
-    /// the slot's index and the value. `json` is the value at the path of this node; for the root,
+    /// Calls `found` for each message field that the rules use and that exists in `json`, with the
+    /// field's slot index and value. `json` is the value at the path of this node; for the root,
     /// the message.
     fn read<'m>(&self, json: &'m Json, found: &mut impl FnMut(usize, &'m Json)) {
         self.slots.iter().for_each(|slot| found(*slot, json));

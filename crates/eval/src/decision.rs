@@ -138,9 +138,10 @@ impl Choice {
 /// the `goto`s that led to the chosen statement, to the table of this statement.
 pub type TableTrail = SmallVec<[TableId; 4]>;
 
-/// Returns the tables on the path of a decision, from `entry` to `last`. `jumps` are the `goto`s of
-/// rules on this path, as pairs of source and target table. The `goto`s of defaults are looked up
-/// in the program. If `last` is `None`, the result ends at the target of the last jump.
+/// Returns the tables on the path of a decision, from `entry` to `last`, the table of the chosen
+/// statement. `jumps` are the `goto`s of rules on this path, as pairs of source and target table.
+/// The `goto`s of defaults are looked up in the program. If `last` is `None`, the path ends at the
+/// target of the last jump.
 #[inline]
 pub fn build_trail(
     program: &Program,

@@ -1,5 +1,5 @@
 //! Summarizes an explanation. The first sentence names the chosen statement and the conditions that
-//! decided. Near misses follow, such as routes that were not chosen although an operand of their
+//! led to it. Near misses follow, such as routes that were not chosen although an operand of their
 //! condition was true. The rendered tree shows the details.
 
 use super::past::{deciding_message, searched_messages};
