@@ -29,7 +29,7 @@ use time::{Duration, OffsetDateTime};
 /// computed.
 const NOW_FIELD: &str = "now";
 
-/// Stores the recorded messages of each history key, such as a user id.
+/// A store of the recorded messages of each history key, such as a user id.
 pub trait Store: Send + Sync {
     /// Calls `work` with the recorded messages of a history key, and stores the changes that `work`
     /// makes. Calls for the same key run one after another. `work` must not use a history itself,

@@ -3,8 +3,8 @@
 
 use super::{EventCache, Events, HashKey, Store, StoreError};
 
-/// Stores the recorded messages of each history key in memory. If there are too many keys, removes
-/// the messages of the least recently used key.
+/// A [`Store`] that has the recorded messages of each history key in memory. If there are too many
+/// keys, removes the messages of the least recently used key.
 pub struct MemoryStore {
     cache: EventCache,
     hash_key: HashKey,

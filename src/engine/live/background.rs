@@ -164,7 +164,7 @@ pub(super) fn drop_when_unshared<T>(old: Arc<T>) {
 
 #[cfg(test)]
 thread_local! {
-    /// Counts the replaced rule sets (bases) that no other thread still used when this thread
+    /// Number of replaced rule sets (bases) that no other thread used any more when this thread
     /// dropped them. Tests read this counter.
     pub(super) static SOLE_OWNER_DROPS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }

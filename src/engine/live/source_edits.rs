@@ -23,8 +23,8 @@ use std::sync::Arc;
 pub(super) struct StoredFiles {
     pub main: String,
     contents: Arc<HashMap<String, Vec<u8>>>,
-    /// Reads from the folder of the rules, if an edit imports a file for the first time. `None` if
-    /// the rules were not read from disk.
+    /// The loader for the folder of the rules, used if an edit imports a file for the first time.
+    /// `None` if the rules were not read from disk.
     disk: Option<DiskLoader>,
 }
 

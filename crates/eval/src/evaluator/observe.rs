@@ -44,8 +44,8 @@ pub enum StepResult<'a> {
     Value(Value<'a>),
 }
 
-/// Receives the steps of an evaluation. An observer may call the evaluator, which then reports
-/// further steps to it.
+/// An observer of an evaluation, which receives the steps of the evaluation. An observer may call
+/// the evaluator, which then reports further steps to the observer.
 pub trait Observer<'a>: Sized {
     /// Called before the evaluator evaluates a step, such as a condition.
     fn step_started(eval: &mut Evaluator<'a, Self>, step: EvalStep<'a>) {

@@ -50,7 +50,8 @@ pub(super) fn format_value(json: &Json, language: Language) -> String {
     printer.text
 }
 
-/// Writes a value as short text for a terminal. Words such as `missing` are in `language`.
+/// A printer that writes a value as short text for a terminal. Words such as `missing` are in
+/// `language`.
 struct ValuePrinter {
     text: String,
     language: Language,

@@ -27,7 +27,7 @@ impl fmt::Display for Location {
     }
 }
 
-/// Gives explanations access to the source text of rules. Any `Fn(Span) -> String` implements this
+/// Access to the source text of rules, for explanations. Any `Fn(Span) -> String` implements this
 /// trait.
 pub trait Source {
     /// Returns the text of the span; empty if it is not available.

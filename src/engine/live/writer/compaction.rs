@@ -14,8 +14,8 @@ use std::sync::Arc;
 /// Maximum number of segments (groups of inserted routes compiled together) that a rule file may
 /// have without compaction. Searching at most this number of segments is cheap.
 const FEW_SEGMENTS: usize = 3;
-/// Segments (groups of inserted routes) with at least this number of routes are not compacted. The
-/// next full recompilation includes their routes.
+/// Number of routes from which a segment (group of inserted routes) is not compacted any more. The
+/// next full recompilation includes the routes of such a segment.
 const MAX_COMPACTED_ROUTES: usize = 512;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
