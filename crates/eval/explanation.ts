@@ -102,8 +102,8 @@ host_failures?: Array<HostFailed>,
  */
 trace: TableTrace,
 /**
- * Scores of the intent flows, which are evaluated if no keyword pattern matches; `None` if
- * they were not evaluated.
+ * Scores of the intent flows (flows that are chosen by the meaning of the text). They are
+ * evaluated if no keyword pattern matches; `None` if they were not evaluated.
  */
 intents?: IntentTrace, };
 
@@ -432,7 +432,8 @@ threshold: number,
  */
 margin: number,
 /**
- * The intent flows with the highest scores, best first, whether or not one was chosen.
+ * The intent flows (flows that are chosen by the meaning of the text) with the highest scores,
+ * best first, whether or not one was chosen.
  */
 ranked: Array<RankedIntent>, };
 

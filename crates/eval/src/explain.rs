@@ -103,8 +103,8 @@ pub struct Explanation {
     /// Trace of the search through the tables: the tried routes, with the results of their
     /// conditions.
     pub trace: TableTrace,
-    /// Scores of the intent flows, which are evaluated if no keyword pattern matches; `None` if
-    /// they were not evaluated.
+    /// Scores of the intent flows (flows that are chosen by the meaning of the text). They are
+    /// evaluated if no keyword pattern matches; `None` if they were not evaluated.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub intents: Option<IntentTrace>,
@@ -119,7 +119,8 @@ pub struct IntentTrace {
     /// Minimum difference between the best and the second-best score. If the difference is smaller,
     /// no intent is chosen.
     pub margin: f64,
-    /// The intent flows with the highest scores, best first, whether or not one was chosen.
+    /// The intent flows (flows that are chosen by the meaning of the text) with the highest scores,
+    /// best first, whether or not one was chosen.
     pub ranked: Vec<RankedIntent>,
 }
 
@@ -181,7 +182,7 @@ impl Explanation {
     }
 
     /// Returns the summary of the decision in the given language: one sentence, and a line for each
-    /// near miss.
+    /// near miss (route whose condition was partly true).
     pub fn summary_in(&self, language: Language) -> String {
         summary::summarize(self, language)
     }

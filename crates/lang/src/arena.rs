@@ -19,7 +19,8 @@ pub struct Arena {
     bump: Bump,
     limits: Limits,
     /// Upper bound for the number of times that the current expression is evaluated: the product of
-    /// the list lengths of all enclosing quantifiers and `each` blocks.
+    /// the list lengths of all enclosing quantifiers and `each` blocks (rules for each element of a
+    /// list).
     repeats: Cell<RepeatCount>,
     /// The `each` blocks that enclose the current expression. The content of a block is evaluated
     /// for each element of the block's list.
@@ -40,8 +41,8 @@ impl Default for RepeatCount {
     }
 }
 
-/// The `each` blocks of a payload that enclose an expression: their number, and the product of
-/// their list lengths.
+/// The `each` blocks (rules for each element of a list) of a payload that enclose an expression:
+/// their number, and the product of their list lengths.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EachBlocks {
     depth: u32,
@@ -141,14 +142,15 @@ impl Arena {
         Some(EachBlocks { depth: depth.saturating_add(1), repeats })
     }
 
-    /// Returns the `each` blocks of a payload around the expression that is evaluated now: their
-    /// number, and the product of their list lengths.
+    /// Returns the `each` blocks (rules for each element of a list) of a payload around the
+    /// expression that is evaluated now: their number, and the product of their list lengths.
     pub fn enclosing_blocks(&self) -> EachBlocks {
         self.blocks.get()
     }
 
-    /// Sets the `each` blocks of a payload around the expressions that are evaluated next. Limits
-    /// then count the work of these expressions once for each repetition.
+    /// Sets the `each` blocks (rules for each element of a list) of a payload around the
+    /// expressions that are evaluated next. Limits then count the work of these expressions once
+    /// for each repetition.
     pub fn set_enclosing_blocks(&self, blocks: EachBlocks) {
         self.blocks.set(blocks);
         self.repeats.set(blocks.repeats);

@@ -34,7 +34,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         Some(result)
     }
 
-    /// Evaluates a fold: computes its value from the elements of `list` for which `body` is true.
+    /// Evaluates a fold, such as a count or a sum: computes its value from the elements of `list`
+    /// for which `body` is true.
     pub(super) fn eval_fold(
         &mut self,
         fold: &'a Fold,

@@ -17,7 +17,7 @@ use std::borrow::Cow;
 const MAX_LISTED_ITEMS: usize = 3;
 
 /// Returns the summary of an explanation: a sentence about the chosen statement, a line for each
-/// near miss, and warnings.
+/// near miss (route that was nearly chosen), and warnings.
 pub(super) fn summarize(explanation: &Explanation, language: Language) -> String {
     let mut lines = vec![choice_sentence(explanation, language)];
     for name in &explanation.missing_args {
@@ -160,7 +160,8 @@ impl NearMiss<'_> {
     }
 }
 
-/// Returns the near misses of a decision, those with the fewest failed conditions first.
+/// Returns the near misses of a decision (routes that were nearly chosen), those with the fewest
+/// failed conditions first.
 pub(super) fn near_misses(explanation: &Explanation) -> Vec<NearMiss<'_>> {
     let mut missed = Vec::new();
     collect_missed_routes(&explanation.trace, &mut missed);

@@ -121,13 +121,14 @@ impl<'a> TracedEvaluator<'a, '_> {
         TraceNode { note: Some(Note::Decided), ..self.skipped_node(part) }
     }
 
-    /// True if a branch's condition is usable: all values that the condition reads are present.
+    /// True if a condition of a choice's branch is usable: all values that the condition reads are
+    /// present.
     pub(super) fn is_usable(&mut self, condition: &'a Guarded) -> bool {
         self.run_unrecorded(|eval| eval.eval_cond(&condition.usable)).holds()
     }
 
-    /// Builds the node of a branch's condition that is ignored because a value that it reads is
-    /// missing. The node shows these values, and why some of them are missing.
+    /// Builds the node of a condition of a choice's branch that is ignored because a value that it
+    /// reads is missing. The node shows these values, and why some of them are missing.
     pub(super) fn left_out_node(&mut self, condition: &'a Guarded) -> TraceNode {
         let mut node = TraceNode { note: Some(Note::LeftOut), ..self.skipped_node(&condition.cond) };
         let CondKind::And(tests) = &condition.usable.kind else {

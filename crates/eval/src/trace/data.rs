@@ -196,7 +196,8 @@ pub enum Note {
     Decided,
     /// The node is a `let` whose inner conditions are shown earlier, under the same route.
     ShownAbove,
-    /// The node is a branch's condition that was ignored, because a value that it reads is missing.
+    /// The node is a condition of a choice's branch that was ignored, because a value that it reads
+    /// is missing.
     LeftOut,
 }
 

@@ -38,8 +38,8 @@ pub(super) struct TraceRecorder<'a, 's> {
     /// The `let`s whose inner conditions the trace already shows under the current route, so that
     /// it does not show them twice.
     shown_lets: Vec<LetId>,
-    /// The recorded messages that decide the value of the fold or quantifier that is evaluated now.
-    /// `None` if they are not collected.
+    /// The recorded messages that decide the value of the fold (such as a count) or quantifier that
+    /// is evaluated now. `None` if they are not collected.
     pub(super) fold_messages: Option<FoldMessages>,
     /// For each host function call (a call of the embedding program) that failed so far, whether
     /// the error text may contain a private value.
@@ -73,26 +73,28 @@ pub(super) struct StepFrame<'a> {
     pub(super) table: Option<TableTrace>,
 }
 
-/// The recorded messages that decide the value of a fold or quantifier, collected while the fold or
-/// quantifier is evaluated.
+/// The recorded messages that decide the value of a fold (such as a count) or quantifier, collected
+/// while the fold or quantifier is evaluated.
 pub(super) struct FoldMessages {
     /// The variable of the fold. The condition may contain other folds, whose elements do not
     /// count.
     pub(super) var: VarId,
-    /// The result that the condition must have for a message to be collected: true for a fold and
-    /// for `any`, false for `all`.
+    /// The result that the condition must have for a message to be collected: true for a fold (such
+    /// as a count) and for `any`, false for `all`.
     pub(super) truth: Tri,
     /// The positions of the messages in the history, in the order of the evaluation.
     pub(super) positions: Vec<usize>,
 }
 
-/// What the recorder must know about a quantifier or fold: the list, the condition on an element,
-/// and the result of this condition that ends the loop early (`None` for a fold).
+/// What the recorder must know about a quantifier or fold (such as a count): the list, the
+/// condition on an element, and the result of this condition that ends the loop early (`None` for a
+/// fold).
 type QuantifierParts<'a> = (&'a Expr, &'a Cond, Option<Tri>);
 
 impl<'a> StepFrame<'a> {
-    /// Returns the list, condition and deciding result of the quantifier or fold that this step
-    /// evaluates. `None` if the step evaluates neither, or if `element` is not its variable.
+    /// Returns the list, condition and deciding result of the quantifier or fold (such as a count)
+    /// that this step evaluates. `None` if the step evaluates neither, or if `element` is not its
+    /// variable.
     fn quantifier_parts(&self, element: &'a Var) -> Option<QuantifierParts<'a>> {
         let (list, own_var, body, deciding_result) = match self.step? {
             EvalStep::Cond(Cond { kind: CondKind::Quantifier { all, list, var, body }, .. }) => {

@@ -157,12 +157,12 @@ pub enum Target {
 }
 
 impl Route {
-    /// Creates a route to these targets. The route is not a loop-back.
+    /// Creates a route to these targets. The route is not a loop-back (a route to an earlier node).
     pub fn to(targets: impl IntoIterator<Item = Target>) -> Self {
         Route { targets: targets.into_iter().collect(), loopback: false }
     }
 
-    /// Returns the same route, but marked as a loop-back.
+    /// Returns the same route, but marked as a loop-back (a route to an earlier node).
     #[must_use]
     pub fn looping_back(mut self) -> Self {
         self.loopback = true;

@@ -89,7 +89,8 @@ impl<'s> Graph<'s> {
     }
 
     /// True if the targets of a reachable router are read from the output, and so are known only at
-    /// run time. Any node may then receive the output, so a fault of a join is only a warning.
+    /// run time. Any node may then receive the output, so a fault of a join (node with several
+    /// inputs) is only a warning.
     pub(super) fn has_open_routes(&self) -> bool {
         let is_open = |route: &Route| route.targets.iter().any(|target| matches!(target, Target::Listed(_)));
         let mut reachable = (0..self.vertices.len()).filter(|number| self.is_reachable(*number));
