@@ -128,8 +128,8 @@ impl Rules {
         self.deciding_entry().decide_value(message)
     }
 
-    /// Opens a session for the entry that [`Rules::decide`] uses: the fastest way to make many
-    /// decisions.
+    /// Opens a session for the part of the rules (entry) that [`Rules::decide`] uses: the fastest
+    /// way to make many decisions.
     pub fn session(&self) -> Session {
         self.deciding_entry().session()
     }
@@ -179,9 +179,9 @@ impl Rules {
         }
     }
 
-    /// Returns the entry that decides for [`Rules::decide`]: the default entry. If there is no
-    /// default entry, returns the entry of the top-level routes, which is empty and chooses
-    /// nothing.
+    /// Returns the entry (part of the rules, such as a table) that decides for [`Rules::decide`]:
+    /// the default entry. If there is no default entry, returns the entry of the top-level routes,
+    /// which is empty and chooses nothing.
     fn deciding_entry(&self) -> Entry<'_> {
         self.default_entry().unwrap_or_else(|_| self.main())
     }

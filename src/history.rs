@@ -217,7 +217,7 @@ pub(crate) struct HistoryPlan {
     /// The paths among `kept_fields` whose private texts are stored as hashes.
     hashed: Vec<Vec<Arc<str>>>,
     reach: Reach,
-    /// Whether any rule of the program reads the history.
+    /// Whether any rule of the program reads the history (the messages recorded earlier).
     reads_history: bool,
 }
 

@@ -39,8 +39,8 @@ pub struct Decision {
     /// The separately compiled rules that contain the chosen statement. Set only for a route that
     /// an edit inserted into live rules and that is not merged yet; otherwise `None`.
     pub(super) segment: Option<Arc<RuleSetHandle>>,
-    /// The chosen statement. Its id is an id of the program in `segment`, or of the program in
-    /// `rules` if `segment` is `None`.
+    /// The chosen statement. Its id is an id of the program in the field `segment`, or of the
+    /// program in the field `rules` if `segment` is `None`.
     pub(super) chosen: Option<Chosen>,
     pub(super) tables: TableTrail,
     /// Version number (generation) of the rules that decided; for live rules, the generation of the
@@ -118,8 +118,8 @@ impl Decision {
     }
 
     /// Returns the id of the chosen statement in [`Rules::program`](super::Rules::program). `None`
-    /// if nothing was chosen, or for a route that an edit of live rules inserted and that is not
-    /// yet merged.
+    /// if nothing was chosen. Also `None` for a route that an edit inserted into live rules, until
+    /// the rules are recompiled in full.
     #[doc(hidden)]
     pub fn statement(&self) -> Option<Chosen> {
         self.chosen.filter(|_| self.segment.is_none())
@@ -239,8 +239,9 @@ impl Decision {
         self.tables.iter().map(|table| &*self.rules.program.tables[table.index()].name).collect()
     }
 
-    /// Returns the generation of the rules that decided; for live rules, the generation of the last
-    /// edit before the decision. See [`LiveRules::generation`](super::LiveRules::generation).
+    /// Returns the generation (version number) of the rules that decided; for live rules, the
+    /// generation of the last edit before the decision. See
+    /// [`LiveRules::generation`](super::LiveRules::generation).
     pub fn generation(&self) -> u64 {
         self.generation
     }

@@ -131,8 +131,9 @@ impl EngineChoice {
         self.decide(rules, scratch, input)
     }
 
-    /// Evaluates the entry for a message whose fields were read in advance. Returns only the chosen
-    /// statement, without arguments. `generation` is the generation (version number) of `rules`.
+    /// Evaluates the entry (such as a table) for a message whose fields were read in advance.
+    /// Returns only the chosen statement, without arguments. `generation` is the generation
+    /// (version number) of `rules`.
     // Inlined into callers: in a rule set with a single route, a call of this function would take a
     // fifth of the time of the decision.
     #[inline(always)]
@@ -193,9 +194,9 @@ impl EngineChoice {
         Ok(self.decide(rules, scratch, Input::Tree(&message)))
     }
 
-    /// Evaluates the entry for any value that serializes to a JSON object. After the value is read,
-    /// calls `without_lock` with a closure that decides; `without_lock` must run the closure. If
-    /// the caller holds a lock on the value, it can release the lock first.
+    /// Evaluates the entry (such as a table) for any value that serializes to a JSON object. After
+    /// the value is read, calls `without_lock` with a closure that decides; `without_lock` must run
+    /// the closure. If the caller holds a lock on the value, it can release the lock first.
     pub fn decide_value<T: Serialize>(
         &mut self,
         rules: &Arc<RuleSetHandle>,
@@ -224,9 +225,9 @@ impl EngineChoice {
         Ok(decision.unwrap_or_else(|| self.decide(rules, scratch, Input::Tree(&message))))
     }
 
-    /// Evaluates the entry for a message in another format than JSON: `source` reads the message
-    /// from `data` into slots (one value for each field that the rules use). `None` if the message
-    /// must be read as a JSON tree.
+    /// Evaluates the entry (such as a table) for a message in another format than JSON: `source`
+    /// reads the message from `data` into slots (one value for each field that the rules use).
+    /// `None` if the message must be read as a JSON tree.
     pub fn decide_from<D: ?Sized>(
         &mut self,
         rules: &Arc<RuleSetHandle>,

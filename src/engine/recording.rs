@@ -73,6 +73,7 @@ impl Rules {
 
     /// Records a message without a decision, and returns the messages that were recorded before. No
     /// other message with the same key is recorded during this call. Not part of the stable API.
+    ///
     /// # Errors
     /// The errors of [`Rules::record`].
     #[doc(hidden)]

@@ -18,9 +18,10 @@ use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// An entry with the selected engine, its machine code, and its own working memory. A session gives
-/// the same results as [`Entry`](super::Entry) and is the fastest way to decide. A service keeps
-/// one session per thread.
+/// An entry (part of the rules that can decide, such as a table) with its own working memory, the
+/// selected engine and its machine code. A session gives the same results as
+/// [`Entry`](super::Entry) and is the fastest way to decide. A service keeps one session per
+/// thread.
 ///
 /// The session keeps its rules alive. A session cannot be used with other rules.
 ///
@@ -249,8 +250,9 @@ impl Session {
         self.rules.program.fields_of_decision(self.engine_choice.table)
     }
 
-    /// Returns the names of all routes of the entry whose conditions hold, in evaluation order. A
-    /// jump (`goto`) is listed if its own condition holds; the routes of its target are not listed.
+    /// Returns the names of all routes of the session's entry (such as a table) whose conditions
+    /// hold, in evaluation order. A jump (`goto`) is listed if its own condition holds; the routes
+    /// of its target are not listed.
     pub fn matched(&mut self, message: &Json) -> Vec<&str> {
         let ids = self.engine_choice.matched(&self.rules, &mut self.scratch, Input::Tree(message));
         ids.into_iter().map(|id| &*self.rules.program.rules[id.index()].name).collect()

@@ -35,8 +35,8 @@ struct Shard {
     last_use: u64,
 }
 
-/// A queue of uses of history keys, oldest first. Each entry has the key, and the sequence number
-/// of the use. An entry is outdated if its key was used again later.
+/// A queue of uses of history keys (such as user ids), oldest first. Each entry has the key, and
+/// the sequence number of the use. An entry is outdated if its key was used again later.
 #[derive(Default)]
 struct UseQueue(VecDeque<(String, u64)>);
 
@@ -65,7 +65,8 @@ struct KeyEvents {
 }
 
 impl EventCache {
-    /// Creates a cache for at most `max_keys` history keys (rounded up to a multiple of 64).
+    /// Creates a cache for at most `max_keys` history keys, such as user ids (rounded up to a
+    /// multiple of 64).
     pub fn new(max_keys: usize) -> EventCache {
         EventCache {
             shards: (0..SHARD_COUNT).map(|_| Mutex::default()).collect(),

@@ -1,6 +1,6 @@
-//! Refuses nested uses of a history. A decision that reads a history can call a function of the
-//! embedding program, which may use a history too. Two such decisions could wait for each other for
-//! ever.
+//! Refuses nested uses of a history (the messages recorded earlier). A decision that reads a
+//! history can call a function of the embedding program, which may use a history too. Two such
+//! decisions could wait for each other for ever.
 
 use super::{Events, Store, StoreError};
 use std::cell::Cell;

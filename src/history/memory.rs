@@ -1,5 +1,5 @@
-//! A store that has a history only in memory, for a bounded number of history keys. The history is
-//! lost when the process ends.
+//! A store that has a history (recorded messages) only in memory, for a bounded number of history
+//! keys. The history is lost when the process ends.
 
 use super::{EventCache, Events, HashKey, Store, StoreError};
 
@@ -11,10 +11,12 @@ pub struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// The maximum number of history keys in a store that [`MemoryStore::default`] creates.
+    /// The maximum number of history keys (such as user ids) in a store that
+    /// [`MemoryStore::default`] creates.
     pub const DEFAULT_KEYS: usize = 1_000_000;
 
-    /// Creates a store for at most `max_keys` history keys (rounded up to a multiple of 64).
+    /// Creates a store for at most `max_keys` history keys, such as user ids (rounded up to a
+    /// multiple of 64).
     pub fn new(max_keys: usize) -> MemoryStore {
         MemoryStore { cache: EventCache::new(max_keys), hash_key: HashKey::random() }
     }

@@ -59,9 +59,9 @@ impl LiveState {
         std::thread::Builder::new().name(name.to_owned()).spawn(move || work(&shared)).is_ok()
     }
 
-    /// Runs `work`, which is a merge or a compaction. If `work` panics, calls `abort`, which
-    /// changes the writer's state so that no merge or compaction counts as running. Without this,
-    /// other threads would wait forever.
+    /// Runs `work`, which recompiles all rules (a merge) or some (a compaction). If `work` panics,
+    /// calls `abort`, which changes the writer's state so that no merge or compaction counts as
+    /// running. Without this, other threads would wait forever.
     pub(super) fn run_or_abort<T>(&self, abort: fn(&mut Writer), work: impl FnOnce() -> T) -> T {
         let guard = scopeguard::guard((), |()| {
             abort(&mut self.lock_writer());

@@ -134,7 +134,7 @@ impl Constraints {
 
 impl Revision {
     /// Increments the number of the last edit and the number of pending edits, and creates a new
-    /// generation.
+    /// generation (version number of the rules).
     fn advance(&mut self) {
         self.version += 1;
         self.generation = next_generation();
@@ -196,7 +196,7 @@ impl Writer {
         self.background.last_failure.as_ref().map(|failure| &failure.error)
     }
 
-    /// True if no background work (merge or compaction) is scheduled or running.
+    /// True if no recompilation is scheduled or running in the background.
     pub fn is_idle(&self) -> bool {
         self.background.merge.is_idle() && !self.background.compaction.is_running()
     }
@@ -351,8 +351,8 @@ impl Writer {
         self.background.merge.record_removal(key);
     }
 
-    /// Removes the segments in `old` from the lists of current segments. Precondition: these
-    /// segments have no current route.
+    /// Removes the segments (groups of routes compiled together) in `old` from the lists of current
+    /// segments. Precondition: these segments have no current route.
     fn drop_segments(&mut self, old: &[Arc<Segment>]) {
         for list in self.background.merge.segments_mut().into_iter().chain([&mut self.added_segments]) {
             list.retain(|segment| !old.iter().any(|old| Arc::ptr_eq(old, segment)));
