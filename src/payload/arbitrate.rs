@@ -24,8 +24,8 @@ pub struct Arbitration {
     pub suspended: Vec<String>,
     /// The ids of the decisions that wait until the first decision is done.
     pub blocked: Vec<String>,
-    /// Whether events about the first decision are published; false if the rules declare its kind
-    /// `internal`.
+    /// Whether events about the first decision are published; false if the rules declare the
+    /// payload kind of this decision `internal`.
     pub published: bool,
 }
 

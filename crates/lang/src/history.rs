@@ -72,9 +72,10 @@ impl std::fmt::Debug for HashKey {
 /// The reason why a history may lack messages that the rules could have read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HistoryGap {
-    /// The message has no key, so its history is empty.
+    /// The message has no history key (such as a user id), so its history is empty.
     NoKey,
-    /// The bound `at most` has removed messages that the rules could have read.
+    /// Messages that the rules could have read were removed because the history had more messages
+    /// than its bound `at most` allows.
     Dropped,
 }
 

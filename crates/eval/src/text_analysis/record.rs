@@ -28,9 +28,9 @@ pub struct RequestAnalysis {
     pub entities: Vec<FoundEntity>,
     /// The words of the text in order, without repetitions and stop words.
     pub keywords: Vec<String>,
-    /// The score of the lexicon `urgency`, from 0 to 1.
+    /// The score of the lexicon (weighted word list) `urgency`, from 0 to 1.
     pub urgency: f64,
-    /// The scores of the other lexicons by name, from 0 to 1.
+    /// The scores of the other lexicons (weighted word lists) by name, from 0 to 1.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub lexicons: BTreeMap<String, f64>,
     /// The value of the `let` named `context_score` in the rules; `None` if the rules lack it or if
@@ -63,7 +63,8 @@ pub struct FoundEntity {
 pub struct RecordAnalyzer {
     intent: Option<AnalysisFunction>,
     keywords: AnalysisFunction,
-    /// For each lexicon, its name and the function that computes its score for a text.
+    /// For each lexicon (weighted word list), its name and the function that computes its score for
+    /// a text.
     lexicons: Vec<(String, AnalysisFunction)>,
     /// For each declared entity, its name, its finder, and the work of the finder for each byte of
     /// text.

@@ -254,8 +254,8 @@ impl<'a> TracedEvaluator<'a, '_> {
         self.run_unrecorded(|eval| eval.eval_expr(expr))
     }
 
-    /// Records, for the host calls that failed since the last call of this function, whether their
-    /// error texts may contain a private value.
+    /// Records, for the calls of host functions that failed since the last call of this method,
+    /// whether their error texts may contain a private value.
     fn record_failure_privacy(&mut self, private: bool) {
         let recorder = &mut self.observer;
         recorder

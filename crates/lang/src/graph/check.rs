@@ -33,7 +33,8 @@ pub enum FindingKind {
     /// A processor or a router is assigned to a node that does not exist. A processor does the work
     /// of a node; a router selects the receivers of its output.
     UnknownNode,
-    /// A node has no processor, or the program's function that creates the processor failed.
+    /// A node has no processor (the code that does its work), or the program's function that
+    /// creates the processor failed.
     NoProcessor,
     /// A node lists a next node that does not exist.
     UnknownNext,
@@ -42,7 +43,8 @@ pub enum FindingKind {
     /// A route names an index in `next` that the node does not have. Such a route selects every
     /// next node.
     MissingTarget,
-    /// A parallel node is a child (a next node) of another parallel node.
+    /// A parallel node (a node that runs its next nodes in parallel) is a child (a next node) of
+    /// another parallel node.
     NestedParallel,
     /// The nodes of a cycle wait for each other. No edge of the cycle is declared a loop-back (an
     /// edge that no node waits for).
@@ -62,9 +64,10 @@ pub enum FindingKind {
     UnlistedTarget,
     /// A node lists the same next node twice.
     RepeatedNext,
-    /// A parallel node has no children (next nodes).
+    /// A parallel node (a node that runs its next nodes in parallel) has no children (next nodes).
     EmptyParallel,
-    /// A parallel node has a router; the router is never called.
+    /// A parallel node (a node that runs its next nodes in parallel) has a router; the router is
+    /// never called.
     IdleRouter,
     /// A loop-back (an edge back to an earlier node) leads to a node from which no path leads back
     /// to the source of the loop-back.
