@@ -182,8 +182,8 @@ impl EngineChoice {
         text: &[u8],
     ) -> Result<Decision, JsonError> {
         if let Some(plan) = self.plan(rules)
-            && let Some(decision) = scratch.read_json_text(plan, text, |fill, scratch| {
-                Some(self.decide(rules, scratch, Input::from_filled_slots(fill)?))
+            && let Some(decision) = scratch.read_json_text(plan, text, |filler, scratch| {
+                Some(self.decide(rules, scratch, Input::from_filled_slots(filler)?))
             })
         {
             return Ok(decision);
@@ -205,8 +205,8 @@ impl EngineChoice {
         without_lock: impl Fn(&mut (dyn FnMut() + Send)),
     ) -> Result<Decision, serde_json::Error> {
         if let Some(plan) = self.plan(rules)
-            && let Some(decision) = scratch.read_value(plan, message, |fill, scratch| {
-                let (input, mut decision) = (Input::from_filled_slots(fill)?, None);
+            && let Some(decision) = scratch.read_value(plan, message, |filler, scratch| {
+                let (input, mut decision) = (Input::from_filled_slots(filler)?, None);
                 without_lock(&mut || decision = Some(self.decide(rules, scratch, input)));
                 decision
             })
@@ -236,8 +236,8 @@ impl EngineChoice {
         source: impl for<'f> FnOnce(&mut SlotFiller<'f>, &'f D) -> Option<()>,
     ) -> Option<Decision> {
         let plan = self.plan(rules)?;
-        scratch.fill_slots(plan, data, source, |fill, scratch| {
-            Some(self.decide(rules, scratch, Input::from_filled_slots(fill)?))
+        scratch.fill_slots(plan, data, source, |filler, scratch| {
+            Some(self.decide(rules, scratch, Input::from_filled_slots(filler)?))
         })
     }
 
@@ -262,8 +262,8 @@ impl EngineChoice {
         source: impl for<'f> FnOnce(&mut SlotFiller<'f>, &'f D) -> Option<()>,
     ) -> Option<Vec<RuleId>> {
         let plan = self.plan(rules)?;
-        scratch.fill_slots(plan, data, source, |fill, scratch| {
-            Some(self.matched(rules, scratch, Input::Slots(fill.slots(), &[])))
+        scratch.fill_slots(plan, data, source, |filler, scratch| {
+            Some(self.matched(rules, scratch, Input::Slots(filler.slots(), &[])))
         })
     }
 
