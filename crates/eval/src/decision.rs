@@ -108,7 +108,7 @@ impl<R> Choice<R> {
     }
 
     /// Returns the result of a decision that chose `chosen` (a rule or a default) in the entry
-    /// table, without following a `goto`.
+    /// table, in which the decision started, without following a `goto`.
     #[inline]
     #[doc(hidden)]
     pub fn without_goto(chosen: Chosen<R>) -> Choice<R> {

@@ -24,7 +24,7 @@ pub struct Host {
     pub name: Arc<str>,
     /// Kinds of value that the result may have; a result of another kind counts as missing.
     pub result: KindSet,
-    /// The function of the embedding program, or a built-in analysis of the text.
+    /// The function of the embedding program, or a built-in analysis of the message's text.
     pub function: HostFn,
     /// For a built-in analysis of the message text: the maximum work per byte, in the unit of
     /// [`Limit::RequestWork`](rulec_lang::limits::Limit::RequestWork). `None` for a function of the

@@ -105,7 +105,8 @@ impl Arena {
         (result, exceeded_limit)
     }
 
-    /// True if the current expression is evaluated for each element of an enclosing list.
+    /// True if the current expression is evaluated for each element of a list, because a quantifier
+    /// or an `each` block encloses it.
     #[inline]
     pub fn is_repeated(&self) -> bool {
         self.repeats.get().0 != 1

@@ -62,7 +62,7 @@ pub enum FnResult {
     LikeArguments,
     /// The result has the element type of the first argument.
     ElementOfFirst,
-    /// The result has the number type of the sum of the first argument's elements.
+    /// The result has the type of the sum of the first argument's elements.
     SumOfFirst,
     Decimals,
     /// The result is an int, or a decimal if a number of digits is given.

@@ -106,7 +106,7 @@ impl HistoryGap {
 pub struct PastView<'a> {
     /// The recorded messages that the evaluator can read, oldest first.
     pub elements: &'a [Json],
-    /// The secret with which the private texts in these messages were hashed. A text that is
+    /// The secret with which the private texts in the recorded messages were hashed. A text that is
     /// compared with a hash is hashed with the same secret.
     pub hash_key: HashKey,
 }

@@ -8,8 +8,8 @@ use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Maximum number of matches that one expression of an entity gives for a text. The limit bounds
-/// the time and is not tuned: each search may read the whole text.
+/// Maximum number of matches that one regular expression of an entity gives for a text. The limit
+/// bounds the time and is not tuned: each search may read the whole text.
 pub const MAX_MATCHES: usize = 1000;
 
 #[derive(Debug)]

@@ -332,8 +332,8 @@ pub struct Elements {
 }
 
 impl TableTrace {
-    /// Translates the generated sentences of this search, and of searches that a `goto` started
-    /// from it.
+    /// Translates the generated sentences in this trace of a search, and in the traces of searches
+    /// that a `goto` started from it.
     pub fn localize(&mut self, language: Language) {
         let default = self.default.iter_mut().filter_map(|default| default.table.as_mut());
         let mut inner: Vec<&mut TableTrace> = default.map(|table| &mut **table).collect();

@@ -468,7 +468,7 @@ impl<'a> TracedEvaluator<'a, '_> {
         }
     }
 
-    /// Returns how sentences name an expression: by the path of a field, otherwise by the source
+    /// Returns the name of an expression for sentences: the path of a field, otherwise the source
     /// text.
     fn expr_name(&self, expr: &Expr) -> String {
         match &expr.kind {

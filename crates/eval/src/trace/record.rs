@@ -53,8 +53,8 @@ pub(super) struct StepFrame<'a> {
     /// The step that has not ended; `None` for the outermost frame, which collects the finished
     /// trace.
     step: Option<EvalStep<'a>>,
-    /// Whether the step is the first use of a `let` under this route, so that the trace shows the
-    /// conditions inside the `let`.
+    /// Whether the step is the first use of a `let` in the trace of the current route. The trace
+    /// then shows the conditions inside the `let`.
     pub(super) shows_let: bool,
     /// The conditions that were evaluated inside the step, with their trace nodes.
     pub(super) conds: Vec<(&'a Cond, TraceNode)>,

@@ -38,10 +38,10 @@ pub enum FindingKind {
     NoProcessor,
     /// A node lists a next node that does not exist.
     UnknownNext,
-    /// A route names a target node that does not exist.
+    /// A route (a possible result of a node's router) names a target node that does not exist.
     UnknownTarget,
-    /// A route names an index in `next` that the node does not have. Such a route selects every
-    /// next node.
+    /// A route (a possible result of a node's router) names an index that is outside the node's
+    /// list `next`. Such a route selects every next node.
     MissingTarget,
     /// A parallel node (a node that runs its next nodes in parallel) is a child (a next node) of
     /// another parallel node.
@@ -59,8 +59,8 @@ pub enum FindingKind {
     ExclusiveJoin,
     /// No path leads from the start to a node.
     Unreachable,
-    /// A route names a target that is not among the next nodes of the router's node. The target
-    /// therefore does not wait for outputs of that node.
+    /// A route (a possible result of a node's router) names a target that is not among the node's
+    /// next nodes. The target therefore does not wait for outputs of that node.
     UnlistedTarget,
     /// A node lists the same next node twice.
     RepeatedNext,
@@ -72,8 +72,8 @@ pub enum FindingKind {
     /// A loop-back (an edge back to an earlier node) leads to a node from which no path leads back
     /// to the source of the loop-back.
     LoopBackOutsideLoop,
-    /// Two routes use the same edge, but only one of them declares it a loop-back (an edge back to
-    /// an earlier node).
+    /// Two routes (possible results of a node's router) use the same edge, but only one of them
+    /// declares it a loop-back (an edge back to an earlier node).
     MixedLoopBack,
 }
 
@@ -85,7 +85,7 @@ impl FindingKind {
     }
 
     /// Returns advice on how to correct this kind of fault. The message about the fault ends with
-    /// it.
+    /// this advice.
     pub fn help(self) -> Message {
         self.name_and_help().1
     }
@@ -196,8 +196,8 @@ impl Finding {
         }
     }
 
-    /// True if the fault lies in a route of the node's router. The diagnostic about the fault then
-    /// also marks the router.
+    /// True if the fault lies in a route (a possible result) of the node's router. The diagnostic
+    /// about the fault then also marks the router.
     pub fn is_about_routes(&self) -> bool {
         use FindingKind::*;
         let kinds = [
@@ -354,8 +354,9 @@ fn check_routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Returns the first index that a route names but that is outside the list of next nodes; `None` if
-/// all are inside. `next_count` is the length of the list.
+/// Returns the first index that a route (a possible result of a router) names but that is outside
+/// the list of next nodes. `None` if all indexes are inside. `next_count` is the length of the
+/// list.
 fn first_index_out_of_range(routes: &[Route], next_count: usize) -> Option<usize> {
     let targets = routes.iter().flat_map(|route| &route.targets);
     targets
