@@ -107,8 +107,8 @@ impl<R> Choice<R> {
         Choice { chosen: None, path: SmallVec::new() }
     }
 
-    /// Returns the result of a decision that chose `chosen` (a rule or a default) in the entry
-    /// table, in which the decision started, without following a `goto`.
+    /// Returns the result of a decision that chose `chosen` (a rule or a default) without following
+    /// a `goto`: in the table in which the decision started.
     #[inline]
     #[doc(hidden)]
     pub fn without_goto(chosen: Chosen<R>) -> Choice<R> {

@@ -72,8 +72,8 @@ pub enum FindingKind {
     /// A loop-back (an edge back to an earlier node) leads to a node from which no path leads back
     /// to the source of the loop-back.
     LoopBackOutsideLoop,
-    /// Two routes (possible results of a node's router) use the same edge, but only one of them
-    /// declares it a loop-back (an edge back to an earlier node).
+    /// Two routes (possible results of a router) use the same edge, but only one of them declares
+    /// the edge a loop-back. A loop-back leads back to an earlier node.
     MixedLoopBack,
 }
 
