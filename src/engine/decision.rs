@@ -65,7 +65,7 @@ pub struct FlowHit<'r> {
     pub pattern: &'r str,
 }
 
-/// The nodes to which a router sends the output of a node.
+/// The nodes to which a router sends the output of a workflow node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextNodes<'d> {
     /// The ids of the nodes. A target such as `next[0]` in the rules is replaced by the first
@@ -233,8 +233,8 @@ impl Decision {
         }
     }
 
-    /// Returns the names of the tables that jumps (`goto`) led through. The first is the table of
-    /// the entry, and the last is the table of the chosen route.
+    /// Returns the names of the tables that jumps (`goto`) led through. The first is the table in
+    /// which the decision started, and the last is the table of the chosen route.
     pub fn path(&self) -> Vec<&str> {
         self.tables.iter().map(|table| &*self.rules.program.tables[table.index()].name).collect()
     }

@@ -247,8 +247,8 @@ impl<'r> Entry<'r> {
         })
     }
 
-    /// Decides as a router which nodes receive the output of a workflow node. `next` lists the ids
-    /// of the node's next nodes.
+    /// Uses this entry, a router, to decide which nodes receive the output of a workflow node.
+    /// `next` lists the ids of the node's next nodes.
     pub fn decide_output(&self, output: &Json, next: &[&str]) -> Decision {
         self.decide(&json!({ OUTPUT_FIELD: output, NEXT_FIELD: next }))
     }

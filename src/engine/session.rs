@@ -98,8 +98,8 @@ impl Session {
         self
     }
 
-    /// Decides a message like [`Session::decide`], and reads the recorded messages of its key as
-    /// `history`.
+    /// Decides a message like [`Session::decide`]. Rules read the recorded messages with the same
+    /// history key as `history`.
     ///
     /// # Errors
     /// If the store fails.
@@ -111,7 +111,8 @@ impl Session {
         Ok(self.decide_over(past, message))
     }
 
-    /// Decides a message that reads `past` as `history`; see [`Rules::past`](crate::Rules::past).
+    /// Decides a message, with `past` as the recorded messages that the rules read as `history`;
+    /// see [`Rules::past`](crate::Rules::past).
     pub fn decide_with_past(&mut self, past: &Past, message: &Json) -> Decision {
         self.decide_over(past.clone(), message)
     }

@@ -43,16 +43,16 @@ struct UseQueue(VecDeque<(String, u64)>);
 /// The events (recorded messages) of a history key, in one of three states.
 #[derive(Default)]
 enum CachedEvents {
-    /// The events are not in memory.
+    /// The events (recorded messages) are not in memory.
     #[default]
     Absent,
     Events(Events),
-    /// The events, encoded as bytes to save memory.
+    /// The events (recorded messages), encoded as bytes to save memory.
     Packed(Box<[u8]>),
 }
 
-/// The events (recorded messages) of a history key. A call holds the lock while it decides, so that
-/// calls for the same key run one after another.
+/// The events (recorded messages) of a history key. A call holds the lock while it uses the events,
+/// so that calls for the same key run one after another.
 type LockedEvents = Arc<Mutex<CachedEvents>>;
 
 struct KeyEvents {
@@ -148,7 +148,8 @@ impl CachedEvents {
         }
     }
 
-    /// True if no events of the key are in memory, so that removing the key loses nothing.
+    /// True if no events (recorded messages) of the key are in memory, so that removing the key
+    /// loses nothing.
     fn is_empty(&self) -> bool {
         match self {
             CachedEvents::Absent => true,
@@ -238,12 +239,13 @@ impl UseQueue {
 }
 
 impl KeyEvents {
-    /// True if no call uses the events of this key at the moment.
+    /// True if no call uses the events (recorded messages) of this key at the moment.
     fn is_idle(&self) -> bool {
         Arc::strong_count(&self.events) == 1
     }
 
-    /// Packs the events (encodes them as bytes). Must be called only while no call uses them.
+    /// Packs the events (encodes the recorded messages as bytes). Must be called only while no call
+    /// uses them.
     fn pack(&self) {
         let mut kept = lock(&self.events);
         if let CachedEvents::Events(events) = &*kept {

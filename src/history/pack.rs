@@ -134,7 +134,7 @@ impl<'e> Packer<'e> {
         }
     }
 
-    /// Encodes a message without its position, which follows from the position of the first
+    /// Encodes a message without its position, which can be computed from the position of the first
     /// message.
     fn element(&mut self, element: &'e Json) {
         match element {

@@ -26,7 +26,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct JudgeByField {
     rules: Rules,
-    /// The field of a payload that names its kind.
+    /// Name of the field in which a payload names its kind (a `payload` statement).
     field: String,
     judges: Arc<BTreeMap<String, Judge>>,
 }
@@ -50,14 +50,15 @@ impl JudgeByField {
     /// Returns the validator for a payload.
     ///
     /// # Errors
-    /// The rejection of a payload that names no kind of the rules.
+    /// If the payload names no payload kind of the rules. The error is the rejection of the
+    /// payload.
     pub fn find(&self, payload: &Json) -> Result<&Judge, Box<Judgement>> {
         let judge = payload.get(&self.field).and_then(Json::as_str).and_then(|kind| self.judges.get(kind));
         judge.ok_or_else(|| Box::new(reject(&self.rules, Some(&self.field), payload)))
     }
 
-    /// Validates a payload as [`Judge::judge`] of its kind. Rejects a payload that names no kind of
-    /// the rules.
+    /// Validates a payload as [`Judge::judge`] does for its kind (a `payload` statement). Rejects a
+    /// payload that names no kind of the rules.
     pub fn judge(&self, payload: &Json) -> Judgement {
         self.find(payload).map_or_else(|rejection| *rejection, |judge| judge.judge(payload))
     }

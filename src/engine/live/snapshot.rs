@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 pub(super) struct Snapshot {
     pub base: Arc<Base>,
-    /// The first segment is the base (the rule set as last compiled in full). The others contain
-    /// inserted routes.
+    /// The segments (groups of routes compiled together). The first is the base (the rule set as
+    /// last compiled in full). The others contain inserted routes.
     pub segments: Vec<Arc<Segment>>,
     /// Version of the snapshot. A route with a tombstone (mark of a removed route) is removed in
     /// this snapshot if the tombstone's version is not greater than this version.

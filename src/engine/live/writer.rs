@@ -176,7 +176,7 @@ impl Writer {
         Arc::get_mut(&mut self.catalog.base)
     }
 
-    /// True if a table has a current route of this name.
+    /// True if a table has a route of this name that no edit has removed.
     pub fn contains(&self, table: TableId, name: &str) -> bool {
         self.catalog.find(table, name).is_some()
     }

@@ -113,8 +113,8 @@ impl MergeState {
     }
 }
 
-/// The state from which a merge starts: the current base and the edits. The merge compiles both
-/// into a new base.
+/// The state from which a merge starts: the current base (the rule set as last compiled in full)
+/// and the edits. The merge compiles both into a new base.
 pub(in super::super) struct MergeInput {
     pub base: Arc<Base>,
     pub changes: RouteChanges,
