@@ -128,8 +128,8 @@ impl Rules {
         self.deciding_entry().decide_value(message)
     }
 
-    /// Opens a session for the entry that [`Rules::decide`] uses: the fastest way to make many
-    /// decisions.
+    /// Opens a session for the part of the rules (entry) that [`Rules::decide`] uses: the fastest
+    /// way to make many decisions.
     pub fn session(&self) -> Session {
         self.deciding_entry().session()
     }
@@ -151,8 +151,8 @@ impl Rules {
     }
 
     /// Returns the entry that decides if the caller names none. This is the entry of the top-level
-    /// routes. If there are no such routes, it is the only choice, router or set of flows. A choice
-    /// that a language model makes counts only if there is no other entry.
+    /// routes. If there are no such routes, it is the only choice, router or set of flows. Choices
+    /// that a language model makes are ignored if there are other entries.
     /// ```
     /// # use rulec::Rules;
     /// let rules = Rules::from_text("choice plan { default branch paid; branch free { free } }")?;
@@ -179,9 +179,9 @@ impl Rules {
         }
     }
 
-    /// Returns the entry that decides for [`Rules::decide`]: the default entry. If there is no
-    /// default entry, returns the entry of the top-level routes, which is empty and chooses
-    /// nothing.
+    /// Returns the entry (part of the rules, such as a table) that decides for [`Rules::decide`]:
+    /// the default entry. If there is no default entry, returns the entry of the top-level routes,
+    /// which is empty and chooses nothing.
     fn deciding_entry(&self) -> Entry<'_> {
         self.default_entry().unwrap_or_else(|_| self.main())
     }
@@ -229,7 +229,7 @@ impl Rules {
 
     /// Returns the ids of the nodes that receive the output of a workflow node, as the router
     /// selects them. `all_next_ids` lists the node's next nodes in order. If no case of the router
-    /// applies, all of them receive the output.
+    /// applies, all next nodes receive the output.
     /// ```
     /// # use rulec::Rules;
     /// # use serde_json::json;
@@ -264,7 +264,7 @@ impl Rules {
     }
 
     /// Returns the names of all handlers that a decision can select. A program can check at
-    /// start-up that it has all of them.
+    /// start-up that it has a function for each of these handlers.
     pub fn targets(&self) -> BTreeSet<&str> {
         let tables = self.rule_set().program.tables.iter().zip(0..);
         let deciding_tables = tables.filter(|(table, _)| table.kind != TableKind::Requirements);

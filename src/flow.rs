@@ -53,7 +53,8 @@ pub struct FlowMatcher {
     /// The classifier, trained on the flows in `intents` except the `unlearned` ones; `None` if no
     /// classifier is used.
     classifier: Option<Arc<Classifier>>,
-    /// The ids of the intent flows that have no text to learn from.
+    /// The ids of the intent flows (flows that the classifier selects) that have no text to learn
+    /// from.
     unlearned: Arc<[String]>,
 }
 
@@ -107,8 +108,8 @@ pub enum FlowSelection<'m> {
     Intent(IntentHit),
     /// Neither a pattern nor the classifier found a flow for the message.
     Nothing {
-        /// If the classifier abstained, the best-scoring intent flows, best first. Flows with a
-        /// score of 0 are left out.
+        /// If the classifier chose no flow, the best-scoring intent flows (flows that it can
+        /// select), best first. Flows with a score of 0 are left out.
         nearest: Vec<IntentHit>,
     },
 }
@@ -158,7 +159,8 @@ impl FlowMatcher {
     ///
     /// # Errors
     /// As for [`FlowMatcher::new`] and [`FlowMatcher::with_classifier`]. But intent flows without a
-    /// text to learn from are an error only if no flow has one; see [`FlowMatcher::unlearned`].
+    /// text to learn from are an error only if all intent flows lack such a text; see
+    /// [`FlowMatcher::unlearned`].
     pub fn offline(rules: &Rules) -> Result<FlowMatcher, MatcherError> {
         let matcher = FlowMatcher::new(rules)?;
         let analysis = &rules.program().analysis;
@@ -260,8 +262,9 @@ impl FlowMatcher {
         (None, exceeded)
     }
 
-    /// Explains how a flow was selected: first each pattern, then the scores of the intent flows.
-    /// Fields marked `@private` are masked unless `show_private`. `None` if the rules hold no flow.
+    /// Explains how a flow was selected: first each pattern, then the scores of the intent flows
+    /// (flows that the classifier selects). Fields marked `@private` are masked unless
+    /// `show_private`. `None` if the rules hold no flow.
     pub fn explain(&self, message: &Json, show_private: bool) -> Option<Explanation> {
         let mut explanation = self.flows_entry()?.explain(message, show_private);
         let (None, Some(classifier)) = (&explanation.chosen, &self.classifier) else {
@@ -368,9 +371,9 @@ fn message_text(message: &Json) -> &str {
     message.get("text").and_then(Json::as_str).unwrap_or_default()
 }
 
-/// Returns the intent flows; flows with the same id are merged into one. Otherwise they would get
-/// similar scores, so the classifier would abstain, and a language model could not choose between
-/// them.
+/// Returns the intent flows (flows selected by meaning); flows with the same id are merged into
+/// one. Otherwise they would get similar scores. So the classifier would choose none of them, and a
+/// language model could not choose between them.
 fn merge_intent_flows(program: &Program) -> Vec<IntentFlow> {
     let mut intents: Vec<IntentFlow> = Vec::new();
     let mut index_by_id = hashbrown::HashMap::new();

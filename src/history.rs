@@ -29,14 +29,15 @@ use time::{Duration, OffsetDateTime};
 /// computed.
 const NOW_FIELD: &str = "now";
 
-/// Stores the recorded messages of each history key, such as a user id.
+/// A store of the recorded messages of each history key, such as a user id.
 pub trait Store: Send + Sync {
     /// Calls `work` with the recorded messages of a history key, and stores the changes that `work`
     /// makes. Calls for the same key run one after another. `work` must not use a history itself,
     /// because two such calls could wait for each other for ever.
     ///
-    /// A store that several processes share calls `work` again, with the messages as they are then,
-    /// if another process changed them in the meantime. Only the changes of the last call are kept.
+    /// If several processes share a store, another process may change the messages during the call.
+    /// The store then calls `work` again with the changed messages. Only the changes of the last
+    /// call of `work` are stored.
     ///
     /// # Errors
     /// If the messages cannot be read, or the changes cannot be stored.
@@ -114,7 +115,8 @@ pub struct Events {
     stamp: Option<Box<str>>,
 }
 
-/// The changes that the work of [`Store::with_key`] made to the messages of a history key.
+/// The changes that the function `work` of [`Store::with_key`] made to the messages of a history
+/// key.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
     /// The inserted messages. Each was inserted in the order of its time `at`, after other messages
@@ -138,14 +140,16 @@ impl Events {
         Events { timeline: Arc::new(timeline), memo: Arc::default(), changes: None, stamp: None }
     }
 
-    /// Returns these events with a saved value of [`Events::dropped`], a time as RFC 3339 text.
+    /// Returns these events (recorded messages) with `dropped`, a saved result of
+    /// [`Events::dropped`]: a time as RFC 3339 text.
     #[must_use]
     pub fn with_dropped(self, dropped: Option<&str>) -> Events {
         let timeline = Arc::unwrap_or_clone(self.timeline).with_dropped(dropped.and_then(parse_datetime));
         Events { timeline: Arc::new(timeline), ..self }
     }
 
-    /// Returns these events with recording of changes switched on, for [`Events::take_changes`].
+    /// Returns these events (recorded messages) with recording of changes switched on, for
+    /// [`Events::take_changes`].
     #[must_use]
     pub fn with_changes(self) -> Events {
         Events { changes: Some(Changes::default()), ..self }
@@ -157,14 +161,14 @@ impl Events {
         self.timeline.elements()
     }
 
-    /// Returns the time of the newest message that was removed early, for example by the bound
-    /// `at most`, as RFC 3339 text. `None` if no message was removed early.
+    /// Returns the time of the newest message that was removed before it was too old, for example
+    /// by the bound `at most`, as RFC 3339 text. `None` if no message was removed in this way.
     pub fn dropped(&self) -> Option<String> {
         self.timeline.dropped().map(format_datetime)
     }
 
-    /// Sets a text that a shared store keeps with the events, for example their version at a
-    /// server. This crate does not interpret the text.
+    /// Sets a text that a shared store keeps with the recorded messages, for example their version
+    /// at a server. This crate does not interpret the text.
     pub fn set_stamp(&mut self, stamp: &str) {
         self.stamp = Some(stamp.into());
     }
@@ -174,8 +178,8 @@ impl Events {
         self.stamp.as_deref()
     }
 
-    /// Returns the messages that this history has inserted, and the number of messages that it has
-    /// removed, since the last call of this function. Always empty without
+    /// Returns the messages that were inserted into this history since the last call of this
+    /// function, and the number of messages that were removed. Always empty without
     /// [`Events::with_changes`].
     pub fn take_changes(&mut self) -> Changes {
         self.changes.as_mut().map(std::mem::take).unwrap_or_default()
@@ -216,7 +220,7 @@ pub(crate) struct HistoryPlan {
     /// The paths among `kept_fields` whose private texts are stored as hashes.
     hashed: Vec<Vec<Arc<str>>>,
     reach: Reach,
-    /// Whether any rule of the program reads the history.
+    /// Whether any rule of the program reads the history (the messages recorded earlier).
     reads_history: bool,
 }
 

@@ -336,8 +336,8 @@ impl Judge {
         run::run_checks(self, payload, false, &[], Some(coverage));
     }
 
-    /// Returns the rules, and the lists of `each` blocks, that need an input which the caller did
-    /// not set.
+    /// Returns what cannot be evaluated because the caller did not set an input: some rules, and
+    /// some lists whose elements an `each` block checks.
     fn missing_inputs(&self) -> &MissingInputs {
         self.missing_inputs
             .get_or_init(|| Arc::new(MissingInputs::new(self.rules.program(), self.payload(), &self.input)))

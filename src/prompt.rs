@@ -161,8 +161,8 @@ pub struct ModelRequest {
     pub name: String,
     /// The system message, which describes the task to the model.
     pub system: String,
-    /// The other fields of the message as JSON text, which the model receives before the text of
-    /// the message. `None` if there are none.
+    /// The fields of the message, without its text, as JSON text. The model receives them before
+    /// the text of the message. `None` if there are no such fields, or if the model selects a flow.
     pub known: Option<String>,
     /// The text of the message; empty if there is none.
     pub text: String,

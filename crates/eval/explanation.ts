@@ -6,7 +6,7 @@ export type JsonValue = number | string | boolean | null | JsonValue[] | { [key:
  * The explanation of a decision.
  *
  * The JSON format is stable: fields are added but never renamed. Empty or absent fields are
- * omitted, except for the fields in the first two lines of the example.
+ * omitted, except the fields from `entry` to `path` in the example.
  *
  * ```json
  * {
@@ -47,9 +47,9 @@ export type JsonValue = number | string | boolean | null | JsonValue[] | { [key:
  * computed, unless the value is masked. The `elements` of a quantifier have `shown` (each with
  * `index`, `element` and `when`), `more` and `skipped`.
  *
- * A condition on the history has `past`. `searched` is the number of messages that a quantifier
- * searched, and `count` is the number of messages that decided. `newest` is the newest of the
- * messages that decided, with its time `at` and its `age` in seconds.
+ * A condition on the history (earlier messages) has `past`. `searched` is the number of messages
+ * that a quantifier searched. `count` is the number of messages that decided the result of the
+ * condition. `newest` is the newest of them, with its time `at` and its `age` in seconds.
  */
 export type Explanation = {
 /**
@@ -102,8 +102,8 @@ host_failures?: Array<HostFailed>,
  */
 trace: TableTrace,
 /**
- * Scores of the intent flows, which are evaluated if no keyword pattern matches; `None` if
- * they were not evaluated.
+ * Scores of the intent flows (flows that are chosen by the meaning of the text). They are
+ * evaluated if no keyword pattern matches; `None` if they were not evaluated.
  */
 intents?: IntentTrace, };
 
@@ -196,11 +196,12 @@ when: TraceNode,
 table?: TableTrace, };
 
 /**
- * Trace of a table's default: whether it was reached, and where it leads.
+ * Trace of a table's default: whether the default was used, and its target.
  */
 export type DefaultTrace = {
 /**
- * `true` if the default was reached, otherwise `skipped`.
+ * `true` if the default was used, because no rule of the table was chosen; otherwise
+ * `skipped`.
  */
 result: Mark,
 /**
@@ -208,7 +209,7 @@ result: Mark,
  */
 to: string,
 /**
- * Trace of the search in the target table, if the default is a `goto` and was reached.
+ * Trace of the search in the target table, if the default is a `goto` and was used.
  */
 table?: TableTrace, };
 
@@ -293,12 +294,14 @@ children?: Array<TraceNode>,
  */
 elements?: Elements,
 /**
- * The earlier messages that decided this condition; `None` if the condition reads no history.
+ * The earlier messages that decided the result of this condition; `None` if the condition
+ * reads no history.
  */
 past?: PastTrace, };
 
 /**
- * The earlier messages that decided a condition on the history.
+ * The earlier messages that decided the result of a condition on the history (the earlier messages
+ * with the same key).
  */
 export type PastTrace = {
 /**
@@ -306,16 +309,17 @@ export type PastTrace = {
  */
 searched?: number,
 /**
- * The number of messages that decided the condition, such as the counted ones.
+ * The number of messages that decided the result of the condition, such as the counted ones.
  */
 count: number,
 /**
- * The newest of these messages; `None` if no single message decided the condition.
+ * The newest of the messages that decided the condition; `None` if no single message decided
+ * it.
  */
 newest?: PastMessage, };
 
 /**
- * An earlier message that decided a condition.
+ * An earlier message that decided the result of a condition.
  */
 export type PastMessage = {
 /**
@@ -323,8 +327,9 @@ export type PastMessage = {
  */
 at: string,
 /**
- * The number of seconds from the message to the decided message, negative for a message that
- * is later. `None` if the decided message has no time.
+ * The number of seconds from the earlier message to the message that is decided now. Negative
+ * if the recorded message has a later time. `None` if the message that is decided now has no
+ * time.
  */
 age?: number, };
 
@@ -427,7 +432,8 @@ threshold: number,
  */
 margin: number,
 /**
- * The intent flows with the highest scores, best first, whether or not one was chosen.
+ * The intent flows (flows that are chosen by the meaning of the text) with the highest scores,
+ * best first, whether or not one was chosen.
  */
 ranked: Array<RankedIntent>, };
 

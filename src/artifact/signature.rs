@@ -80,8 +80,8 @@ impl SigningKey {
     }
 }
 
-/// Returns the bytes to sign for a record. Their prefix differs from the prefix for artifacts, so
-/// that a signature of one is never valid for the other.
+/// Returns the bytes to sign for a record. These bytes have another prefix than the bytes to sign
+/// for an artifact. So a signature of a record is never valid for an artifact, and vice versa.
 fn record_bytes(record: &[u8]) -> Vec<u8> {
     [b"rulec record\0", record].concat()
 }

@@ -64,8 +64,8 @@ fn properties_of_read_fields(program: &Program, table: &Table) -> Map<String, Js
     root.to_properties()
 }
 
-/// A message field that conditions read. Its kinds are the kinds of value that the conditions
-/// expect, and its fields are the nested fields that they read.
+/// A message field that conditions read, with the kinds of value that the conditions expect, and
+/// the nested fields that they read.
 #[derive(Default)]
 struct ReadField {
     kinds: Option<KindSet>,

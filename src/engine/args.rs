@@ -1,5 +1,5 @@
-//! The arguments that rules give to handlers: the JSON Schema of the arguments, and the check that
-//! they fit a Rust type of the program.
+//! The arguments that rules give to handlers: the JSON Schema of these arguments, and a check that
+//! the arguments fit a Rust type of the program.
 
 mod probe;
 

@@ -40,8 +40,8 @@ struct Calls {
     results: HashMap<CallKey, CallResult>,
     /// The calls whose results are not known yet, with the futures that give them.
     pending: HashMap<CallKey, CallFuture>,
-    /// Whether [`MAX_ROUNDS`] rounds were made. A call without a result is then not made, and
-    /// fails.
+    /// Whether [`MAX_ROUNDS`] rounds were made. A call whose result is not known is then not made:
+    /// it fails.
     rounds_exhausted: bool,
 }
 

@@ -8,8 +8,8 @@ use rulec_jit::Machine;
 use rulec_sema::hir::{Outcome, Program, RuleId, TableId};
 use rulec_vm::vm::{Message, Vm};
 
-/// The engine that evaluates the routes of a table. It is selected for each table, from the setting
-/// [`Tier`](super::Tier) of the rules.
+/// The engine that evaluates the routes of a table. The setting [`Tier`](super::Tier) of the rules
+/// determines which engine is selected for each table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Backend {

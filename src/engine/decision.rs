@@ -39,8 +39,8 @@ pub struct Decision {
     /// The separately compiled rules that contain the chosen statement. Set only for a route that
     /// an edit inserted into live rules and that is not merged yet; otherwise `None`.
     pub(super) segment: Option<Arc<RuleSetHandle>>,
-    /// The chosen statement. Its id is an id of the program in `segment`, or of the program in
-    /// `rules` if `segment` is `None`.
+    /// The chosen statement. Its id is an id of the program in the field `segment`, or of the
+    /// program in the field `rules` if `segment` is `None`.
     pub(super) chosen: Option<Chosen>,
     pub(super) tables: TableTrail,
     /// Version number (generation) of the rules that decided; for live rules, the generation of the
@@ -65,7 +65,7 @@ pub struct FlowHit<'r> {
     pub pattern: &'r str,
 }
 
-/// The nodes to which a router sends the output of a node.
+/// The nodes to which a router sends the output of a workflow node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextNodes<'d> {
     /// The ids of the nodes. A target such as `next[0]` in the rules is replaced by the first
@@ -118,8 +118,8 @@ impl Decision {
     }
 
     /// Returns the id of the chosen statement in [`Rules::program`](super::Rules::program). `None`
-    /// if nothing was chosen, or for a route that an edit of live rules inserted and that is not
-    /// yet merged.
+    /// if nothing was chosen. Also `None` for a route that an edit inserted into live rules, until
+    /// the rules are recompiled in full.
     #[doc(hidden)]
     pub fn statement(&self) -> Option<Chosen> {
         self.chosen.filter(|_| self.segment.is_none())
@@ -233,20 +233,22 @@ impl Decision {
         }
     }
 
-    /// Returns the names of the tables that jumps (`goto`) led through. The first is the table of
-    /// the entry, and the last is the table of the chosen route.
+    /// Returns the names of the tables that jumps (`goto`) led through. The first is the table in
+    /// which the decision started, and the last is the table of the chosen route.
     pub fn path(&self) -> Vec<&str> {
         self.tables.iter().map(|table| &*self.rules.program.tables[table.index()].name).collect()
     }
 
-    /// Returns the generation of the rules that decided; for live rules, the generation of the last
-    /// edit before the decision. See [`LiveRules::generation`](super::LiveRules::generation).
+    /// Returns the generation (version number) of the rules that decided; for live rules, the
+    /// generation of the last edit before the decision. See
+    /// [`LiveRules::generation`](super::LiveRules::generation).
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// Returns the decision with `generation` in place of its own. For a caller that decides with
-    /// merged rules in place of the live rules, whose generation differs.
+    /// Returns the decision with another generation (version number of the rules). Used if merged
+    /// rules decide in place of the live rules: their generation differs from the generation of the
+    /// live rules.
     #[doc(hidden)]
     #[must_use]
     pub fn with_generation(self, generation: u64) -> Decision {
@@ -325,8 +327,8 @@ impl Decision {
     }
 
     /// Returns the reason why the history may lack messages that the rules read. Either the message
-    /// has no history key, or such messages were removed early, for example by the bound `at most`.
-    /// `None` if the history lacks none, or if the rules read no history.
+    /// has no history key, or such messages were removed before they were too old, for example by
+    /// the bound `at most`. `None` if the history lacks none, or if the rules read no history.
     pub fn history_gap(&self) -> Option<HistoryGap> {
         self.details.as_deref().and_then(|details| details.history_gap)
     }

@@ -131,8 +131,9 @@ impl EngineChoice {
         self.decide(rules, scratch, input)
     }
 
-    /// Evaluates the entry for a message whose fields were read in advance. Returns only the chosen
-    /// statement, without arguments. `generation` is the generation (version number) of `rules`.
+    /// Evaluates the entry (such as a table) for a message whose fields were read in advance.
+    /// Returns only the chosen statement, without arguments. `generation` is the generation
+    /// (version number) of `rules`.
     // Inlined into callers: in a rule set with a single route, a call of this function would take a
     // fifth of the time of the decision.
     #[inline(always)]
@@ -181,8 +182,8 @@ impl EngineChoice {
         text: &[u8],
     ) -> Result<Decision, JsonError> {
         if let Some(plan) = self.plan(rules)
-            && let Some(decision) = scratch.read_json_text(plan, text, |fill, scratch| {
-                Some(self.decide(rules, scratch, Input::from_filled_slots(fill)?))
+            && let Some(decision) = scratch.read_json_text(plan, text, |filler, scratch| {
+                Some(self.decide(rules, scratch, Input::from_filled_slots(filler)?))
             })
         {
             return Ok(decision);
@@ -193,9 +194,9 @@ impl EngineChoice {
         Ok(self.decide(rules, scratch, Input::Tree(&message)))
     }
 
-    /// Evaluates the entry for any value that serializes to a JSON object. After the value is read,
-    /// calls `without_lock` with a closure that decides; `without_lock` must run the closure. If
-    /// the caller holds a lock on the value, it can release the lock first.
+    /// Evaluates the entry (such as a table) for any value that serializes to a JSON object. After
+    /// the value is read, calls `without_lock` with a closure that decides; `without_lock` must run
+    /// the closure. If the caller holds a lock on the value, it can release the lock first.
     pub fn decide_value<T: Serialize>(
         &mut self,
         rules: &Arc<RuleSetHandle>,
@@ -204,8 +205,8 @@ impl EngineChoice {
         without_lock: impl Fn(&mut (dyn FnMut() + Send)),
     ) -> Result<Decision, serde_json::Error> {
         if let Some(plan) = self.plan(rules)
-            && let Some(decision) = scratch.read_value(plan, message, |fill, scratch| {
-                let (input, mut decision) = (Input::from_filled_slots(fill)?, None);
+            && let Some(decision) = scratch.read_value(plan, message, |filler, scratch| {
+                let (input, mut decision) = (Input::from_filled_slots(filler)?, None);
                 without_lock(&mut || decision = Some(self.decide(rules, scratch, input)));
                 decision
             })
@@ -224,9 +225,9 @@ impl EngineChoice {
         Ok(decision.unwrap_or_else(|| self.decide(rules, scratch, Input::Tree(&message))))
     }
 
-    /// Evaluates the entry for a message in another format than JSON: `source` reads the message
-    /// from `data` into slots (one value for each field that the rules use). `None` if the message
-    /// must be read as a JSON tree.
+    /// Evaluates the entry (such as a table) for a message in another format than JSON: `source`
+    /// reads the message from `data` into slots (one value for each field that the rules use).
+    /// `None` if the message must be read as a JSON tree.
     pub fn decide_from<D: ?Sized>(
         &mut self,
         rules: &Arc<RuleSetHandle>,
@@ -235,8 +236,8 @@ impl EngineChoice {
         source: impl for<'f> FnOnce(&mut SlotFiller<'f>, &'f D) -> Option<()>,
     ) -> Option<Decision> {
         let plan = self.plan(rules)?;
-        scratch.fill_slots(plan, data, source, |fill, scratch| {
-            Some(self.decide(rules, scratch, Input::from_filled_slots(fill)?))
+        scratch.fill_slots(plan, data, source, |filler, scratch| {
+            Some(self.decide(rules, scratch, Input::from_filled_slots(filler)?))
         })
     }
 
@@ -261,8 +262,8 @@ impl EngineChoice {
         source: impl for<'f> FnOnce(&mut SlotFiller<'f>, &'f D) -> Option<()>,
     ) -> Option<Vec<RuleId>> {
         let plan = self.plan(rules)?;
-        scratch.fill_slots(plan, data, source, |fill, scratch| {
-            Some(self.matched(rules, scratch, Input::Slots(fill.slots(), &[])))
+        scratch.fill_slots(plan, data, source, |filler, scratch| {
+            Some(self.matched(rules, scratch, Input::Slots(filler.slots(), &[])))
         })
     }
 

@@ -65,7 +65,7 @@ fn known_names_hint(name: &str, known: &[&str], there_are: Message) -> Message {
     }
 }
 
-/// A table, choice, router or flow set, together with its rule set. It can decide for messages.
+/// A table, choice, router or flow set that can decide for messages, together with its rule set.
 #[derive(Clone, Copy)]
 pub struct Entry<'r> {
     pub(crate) rules: &'r SharedRuleSet,
@@ -89,7 +89,7 @@ impl<'r> Entry<'r> {
         &self.rules.set.decimal_paths
     }
 
-    /// True if the entry has neither routes nor a default.
+    /// True if this entry (such as a table) has neither routes nor a default.
     pub fn is_empty(&self) -> bool {
         let table = &self.program().tables[self.table.index()];
         table.order.is_empty() && table.default.is_none()
@@ -102,7 +102,8 @@ impl<'r> Entry<'r> {
         self.table
     }
 
-    /// Returns this entry with the recorded messages that the rules read as `history`.
+    /// Returns this entry (such as a table) with the recorded messages that the rules read as
+    /// `history`.
     #[must_use]
     pub fn with_history<'h>(self, history: &'h Past) -> Entry<'h>
     where
@@ -149,19 +150,21 @@ impl<'r> Entry<'r> {
         Ok((decision.ok_or_else(StoreError::work_not_called)?, kept))
     }
 
-    /// Returns the names of all handlers that this entry can select, also through jumps.
+    /// Returns the names of all handlers that this entry (such as a table) can select, also through
+    /// jumps (`goto`) to other tables.
     pub fn targets(&self) -> BTreeSet<&'r str> {
         reachable_handlers(self.program(), vec![self.table])
     }
 
-    /// Opens a session for this entry. A session selects the engine once and keeps its own working
-    /// memory, so it is the fastest way to make many decisions.
+    /// Opens a session for this entry (such as a table). A session selects the engine once and
+    /// keeps its own working memory, so it is the fastest way to make many decisions.
     pub fn session(&self) -> Session {
         Session::new(RuleSetHandle::new(&self.rules.set), self.new_engine_choice())
     }
 
-    /// Makes `session` decide for this entry. Precondition: the session belongs to the same rules.
-    /// The session keeps its working memory, because allocating it again would be slow.
+    /// Makes `session` decide by this entry (such as a table). Precondition: the session belongs to
+    /// the same rules. The session keeps its working memory, because allocating it again would be
+    /// slow.
     pub(super) fn continue_session(&self, session: &mut Session) {
         session.set_choice(self.new_engine_choice());
     }
@@ -170,8 +173,9 @@ impl<'r> Entry<'r> {
         EngineChoice::new(self.tier, self.indexing, self.table)
     }
 
-    /// Calls `work` with the engine for this entry, the rules, and the working memory of the
-    /// current thread. Returns the result of `work`. Used for decisions without a session.
+    /// Calls `work` with the engine for this entry (such as a table), the rules, and the working
+    /// memory of the current thread. Returns the result of `work`. Used for decisions without a
+    /// session.
     fn with_thread_workspace<T>(
         &self,
         work: impl FnOnce(EngineChoice, &Arc<RuleSetHandle>, &mut Scratch) -> T,
@@ -192,8 +196,9 @@ impl<'r> Entry<'r> {
         self.rules.set.backend(self.tier, self.indexing, self.table, !prepared)
     }
 
-    /// Evaluates the entry for a message and returns the decision. A message that is not an object
-    /// is refused: nothing is chosen, not even a default, and [`Decision::refusal`] says why.
+    /// Evaluates the entry (such as a table) for a message and returns the decision. A message that
+    /// is not an object is refused: nothing is chosen, not even a default, and
+    /// [`Decision::refusal`] says why.
     pub fn decide(&self, message: &Json) -> Decision {
         self.with_thread_workspace(|mut choice, rules, scratch| {
             choice.decide(rules, scratch, Input::Tree(message))
@@ -242,14 +247,15 @@ impl<'r> Entry<'r> {
         })
     }
 
-    /// Decides as a router which nodes receive the output of a workflow node. `next` lists the ids
-    /// of the node's next nodes.
+    /// Uses this entry, a router, to decide which nodes receive the output of a workflow node.
+    /// `next` lists the ids of the node's next nodes.
     pub fn decide_output(&self, output: &Json, next: &[&str]) -> Decision {
         self.decide(&json!({ OUTPUT_FIELD: output, NEXT_FIELD: next }))
     }
 
-    /// Returns the names of all routes of the entry whose conditions hold, in evaluation order. A
-    /// jump (`goto`) is listed if its own condition holds; the routes of its target are not listed.
+    /// Returns the names of all routes of the entry (such as a table) whose conditions hold, in
+    /// evaluation order. A jump (`goto`) is listed if its own condition holds; the routes of its
+    /// target are not listed.
     pub fn matched(&self, message: &Json) -> Vec<&'r str> {
         let ids = self.with_thread_workspace(|mut choice, rules, scratch| {
             choice.matched(rules, scratch, Input::Tree(message))

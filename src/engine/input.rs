@@ -45,9 +45,9 @@ impl<'m> Input<'m> {
         matches!(self, Input::Tree(message) if !message.is_object())
     }
 
-    /// Returns the message that was read into `fill`, as slot values. `None` if the message
+    /// Returns the message that was read into `filler`, as slot values. `None` if the message
     /// violates the `input` declaration, because violations are computed from the whole JSON tree.
-    pub fn from_filled_slots(fill: &'m SlotFiller<'_>) -> Option<Input<'m>> {
-        fill.satisfies_contract().then(|| Input::Slots(fill.slots(), &[]))
+    pub fn from_filled_slots(filler: &'m SlotFiller<'_>) -> Option<Input<'m>> {
+        filler.satisfies_contract().then(|| Input::Slots(filler.slots(), &[]))
     }
 }

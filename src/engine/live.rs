@@ -93,13 +93,13 @@ struct LiveState {
     /// Whether edits are refused, because the rules were made from compiled [`Rules`] and lack the
     /// data that edits need.
     fixed: bool,
-    /// Guards, which may refuse an edit before it inserts or replaces a statement. A guard that its
-    /// owner has dropped is ignored.
+    /// Guards: checks of the calling program, which may refuse an edit before it inserts or
+    /// replaces a statement. A guard that its owner has dropped is ignored.
     guards: Mutex<Vec<Weak<Guard>>>,
-    /// Condition variable that is signalled when background work (a merge or a compaction) ends.
+    /// Condition variable that is signalled when a recompilation in the background ends.
     idle: Condvar,
-    /// Number of pending edits that starts a background recompilation. 0: derived from the number
-    /// of routes.
+    /// Number of pending edits that starts a recompilation of all rules in the background. 0:
+    /// derived from the number of routes.
     merge_after: AtomicUsize,
 }
 
@@ -171,9 +171,9 @@ impl LiveRules {
         LiveRules::new(compiler, &MemoryLoader::new().with("<text>", text), "<text>")
     }
 
-    /// Sets the number of pending edits that starts a background merge. By default, the number
-    /// depends on the size of the rules. `usize::MAX` turns background merges off; see
-    /// [`LiveRules::merge`].
+    /// Sets the number of pending edits that starts a background merge (a recompilation of all
+    /// rules). By default, the number depends on the size of the rules. `usize::MAX` turns
+    /// background merges off; see [`LiveRules::merge`].
     #[must_use]
     pub fn merge_after(self, edits: usize) -> LiveRules {
         self.shared.merge_after.store(edits, Ordering::Relaxed);
@@ -223,8 +223,8 @@ impl LiveRules {
         Ok(decide::matched(&snapshot, table, message))
     }
 
-    /// Explains the decision of the top-level routes. Pending edits are merged first, so that the
-    /// explanation refers to positions in the current texts.
+    /// Explains the decision of the top-level routes. Pending edits are merged first (all rules are
+    /// recompiled), so that the explanation refers to positions in the current texts.
     ///
     /// # Errors
     /// If the merge fails; see [`LiveRules::merge_error`].
@@ -234,8 +234,8 @@ impl LiveRules {
     }
 
     /// Explains a decision of these rules, with `@private` fields masked. Pending edits are merged
-    /// first. `None` if the rules were edited after the decision, because the edited rules may
-    /// decide differently.
+    /// first (all rules are recompiled). `None` if the rules were edited after the decision,
+    /// because the edited rules may decide differently.
     ///
     /// # Errors
     /// If the merge fails; see [`LiveRules::merge_error`].
@@ -259,17 +259,17 @@ impl LiveRules {
         }
     }
 
-    /// Returns the generation of the rules with all edits so far. Each edit gets a new generation,
-    /// greater than all earlier ones. [`Decision::generation`] returns the generation that decided.
-    /// Merges keep the generation, because they change no decision.
+    /// Returns the generation (version number) of the rules with all edits. Each edit gets a new
+    /// generation, greater than all earlier ones. [`Decision::generation`] returns the generation
+    /// that decided. Merges keep the generation, because they change no decision.
     pub fn generation(&self) -> u64 {
         self.shared.snapshot.load().generation
     }
 
-    /// Adds a guard, which is called before a statement is inserted or replaced. The guard is
-    /// called for each handler that the statement can select, also through jumps. It applies as
-    /// long as the caller keeps `guard` alive. A server uses a guard to refuse handlers that it
-    /// does not have.
+    /// Adds a guard: a check that is called before a statement is inserted or replaced. The guard
+    /// is called for each handler that the statement can select, also through jumps (`goto`). It
+    /// applies as long as the caller keeps `guard` alive. A server uses a guard to refuse handlers
+    /// that it does not have.
     pub fn guard(&self, guard: &Arc<Guard>) {
         let mut guards = self.shared.lock_guards();
         guards.retain(|guard| guard.strong_count() > 0);
@@ -400,13 +400,13 @@ impl LiveRules {
         self.shared.merge_now(writer)
     }
 
-    /// Waits until the current background work, a merge or a compaction, is done.
+    /// Waits until the current recompilation in the background, if any, is done.
     pub fn wait_for_merge(&self) {
         drop(self.shared.wait_until_idle(self.shared.lock_writer()));
     }
 
-    /// Returns the error of the last merge, if that merge failed. A failed merge loses no edit: the
-    /// rules still decide with all edits and can be edited further.
+    /// Returns the error of the last merge (recompilation of all rules), if that merge failed. A
+    /// failed merge loses no edit: the rules still decide with all edits and can be edited further.
     pub fn merge_error(&self) -> Option<CompileError> {
         self.shared.lock_writer().merge_error().cloned()
     }
@@ -442,8 +442,8 @@ impl LiveState {
         self.guards.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Applies an edit of one route. `base` is the base for which the edit was parsed. If another
-    /// base replaced it, returns false without a change: the caller must parse the edit again.
+    /// Applies an edit of one route, which was parsed for the compiled rules `base`. If other rules
+    /// have replaced `base`, returns false without a change: the caller must parse the edit again.
     fn edit_route(
         self: &Arc<Self>,
         base: &Arc<Base>,
@@ -463,7 +463,7 @@ impl LiveState {
         Ok(true)
     }
 
-    /// Calls every guard (check of the calling program) for each handler that the edits can select.
+    /// Calls every guard for each handler that the new statements of the edits can select.
     fn call_guards(&self, rules: &Rules, edits: &[ParsedEdit<'_>]) -> Result<(), EditError> {
         let guards: Vec<Arc<Guard>> = self.lock_guards().iter().filter_map(Weak::upgrade).collect();
         if guards.is_empty() {
@@ -493,7 +493,7 @@ impl LiveState {
         self.snapshot.store(writer.snapshot());
     }
 
-    /// Waits until no background work (merge or compaction) is scheduled or running.
+    /// Waits until no recompilation is scheduled or running in the background.
     fn wait_until_idle<'w>(&self, writer: MutexGuard<'w, Writer>) -> MutexGuard<'w, Writer> {
         self.idle.wait_while(writer, |writer| !writer.is_idle()).unwrap_or_else(PoisonError::into_inner)
     }

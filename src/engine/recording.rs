@@ -32,7 +32,7 @@ impl RuleSet {
 
     /// Calls `decide` with the recorded messages that a decision about `message` can read. Then
     /// records the message with this decision. No other message with the same history key is
-    /// recorded in between.
+    /// recorded during this call.
     pub(super) fn decide_and_insert(
         &self,
         store: &dyn Store,
@@ -49,8 +49,8 @@ impl RuleSet {
         Ok(decision)
     }
 
-    /// Calls `work` with the plan of the history, the time of `message`, and the recorded messages
-    /// with the same history key.
+    /// Calls `work` with the history plan (how to record messages), the time of `message`, and the
+    /// recorded messages with the same history key.
     fn with_events(
         &self,
         store: &dyn Store,
@@ -72,7 +72,7 @@ impl Rules {
     }
 
     /// Records a message without a decision, and returns the messages that were recorded before. No
-    /// other message with the same key is recorded in between. Not part of the stable API.
+    /// other message with the same key is recorded during this call. Not part of the stable API.
     ///
     /// # Errors
     /// The errors of [`Rules::record`].

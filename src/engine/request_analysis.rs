@@ -102,7 +102,7 @@ impl Rules {
 }
 
 /// Returns the expression of `let context_score`; `None` if no file defines it as a value. If
-/// several files define it, the main file counts.
+/// several files define it, uses the definition in the main file.
 fn context_score_expr(program: &Program) -> Option<&Expr> {
     let scores = program.lets.iter().filter(|one| *one.name == *CONTEXT_SCORE);
     let score = scores.min_by_key(|one| one.span.file)?;

@@ -18,9 +18,10 @@ use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// An entry with the selected engine, its machine code, and its own working memory. A session gives
-/// the same results as [`Entry`](super::Entry) and is the fastest way to decide. A service keeps
-/// one session per thread.
+/// An entry (part of the rules that can decide, such as a table) with its own working memory, the
+/// selected engine and its machine code. A session gives the same results as
+/// [`Entry`](super::Entry) and is the fastest way to decide. A service keeps one session per
+/// thread.
 ///
 /// The session keeps its rules alive. A session cannot be used with other rules.
 ///
@@ -97,8 +98,8 @@ impl Session {
         self
     }
 
-    /// Decides a message like [`Session::decide`], and reads the recorded messages of its key as
-    /// `history`.
+    /// Decides a message like [`Session::decide`]. Rules read the recorded messages with the same
+    /// history key as `history`.
     ///
     /// # Errors
     /// If the store fails.
@@ -110,7 +111,8 @@ impl Session {
         Ok(self.decide_over(past, message))
     }
 
-    /// Decides a message that reads `past` as `history`; see [`Rules::past`](crate::Rules::past).
+    /// Decides a message, with `past` as the recorded messages that the rules read as `history`;
+    /// see [`Rules::past`](crate::Rules::past).
     pub fn decide_with_past(&mut self, past: &Past, message: &Json) -> Decision {
         self.decide_over(past.clone(), message)
     }
@@ -224,8 +226,8 @@ impl Session {
     }
 
     /// Returns every route of the session's entry (such as a table) whose condition holds, in
-    /// evaluation order, for the message that `source` reads from `data`. `None` in the same cases
-    /// as [`Session::decide_from`]. Not part of the stable API.
+    /// evaluation order. `source` reads the message from `data`. `None` in the same cases as for
+    /// [`Session::decide_from`]. Not part of the stable API.
     #[doc(hidden)]
     pub fn matched_from<D: ?Sized>(
         &mut self,
@@ -249,8 +251,9 @@ impl Session {
         self.rules.program.fields_of_decision(self.engine_choice.table)
     }
 
-    /// Returns the names of all routes of the entry whose conditions hold, in evaluation order. A
-    /// jump (`goto`) is listed if its own condition holds; the routes of its target are not listed.
+    /// Returns the names of all routes of the session's entry (such as a table) whose conditions
+    /// hold, in evaluation order. A jump (`goto`) is listed if its own condition holds; the routes
+    /// of its target are not listed.
     pub fn matched(&mut self, message: &Json) -> Vec<&str> {
         let ids = self.engine_choice.matched(&self.rules, &mut self.scratch, Input::Tree(message));
         ids.into_iter().map(|id| &*self.rules.program.rules[id.index()].name).collect()

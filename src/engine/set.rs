@@ -46,8 +46,8 @@ pub(crate) struct RuleSet {
     /// The plan that reads message fields into slots (one value for each field that the rules use),
     /// built on first use. The inner `None` means that there is no such plan.
     pub plan: OnceLock<Option<InputPlan>>,
-    /// Finds the slots (one value for each field that the rules use) by the path of a message
-    /// field. Built on first use.
+    /// A tree that finds the slots (one value for each field that the rules use) by the path of a
+    /// message field. Built on first use.
     pub slot_tree: OnceLock<SlotTree>,
     pub(crate) history_plan: OnceLock<Option<HistoryPlan>>,
     pub decision_cache: DecisionCache,
@@ -61,7 +61,8 @@ pub(crate) struct RuleSet {
     #[cfg_attr(not(feature = "jit"), expect(dead_code, reason = "there is no machine code then"))]
     pub may_compile: bool,
     pub hosts: Vec<Host>,
-    /// Analyses the texts of messages for `Rules::analyze_message`. Built on first use.
+    /// The analyzer of message texts, used by `Rules::analyze_message` and built on first use. The
+    /// error says why the intents of the rules cannot be learned.
     pub analyzer: OnceLock<Result<RecordAnalyzer, Diagnostic>>,
     pub sources: SourceMap,
     pub warnings: Vec<Diagnostic>,
@@ -92,8 +93,8 @@ impl SlotTree {
         }
     }
 
-    /// Calls `found` for each slot (field that the rules use) whose field exists in `json`, with
-    /// the slot's index and the value. `json` is the value at the path of this node; for the root,
+    /// Calls `found` for each message field that the rules use and that exists in `json`, with the
+    /// field's slot index and value. `json` is the value at the path of this node; for the root,
     /// the message.
     fn read<'m>(&self, json: &'m Json, found: &mut impl FnMut(usize, &'m Json)) {
         self.slots.iter().for_each(|slot| found(*slot, json));
@@ -104,8 +105,8 @@ impl SlotTree {
     }
 }
 
-/// A generation (version number of a rule set) that no rule set has. It marks a message that no
-/// rule set has read into slots.
+/// A generation (version number of a rule set) that no rule set has. A prepared message that is not
+/// an object gets this generation, so that no rule set uses its slot values.
 const NO_GENERATION: u64 = 0;
 
 static NEXT_GENERATION: AtomicU64 = AtomicU64::new(1);

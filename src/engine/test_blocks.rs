@@ -35,7 +35,7 @@ pub struct TestOutcome {
 
 impl Rules {
     /// Runs the `test` blocks about decisions of tables. [`run_tests`](fn@crate::run_tests) also
-    /// runs the tests of payloads and intent flows.
+    /// runs the tests of payloads, and of intent flows (flows that the classifier selects).
     /// Values of `@private` fields are masked in the outcomes.
     pub fn run_tests(&self) -> Vec<TestOutcome> {
         self.run_tests_with(false)
@@ -60,8 +60,9 @@ impl Rules {
         plan.map(|plan| plan.past_of_test(test.history.clone(), &test.message)).unwrap_or_default()
     }
 
-    /// Runs a `test` block that expects a decision of a table, choice or router. `None` if other
-    /// code runs the test: it is about a payload, or about flows of rules with intent flows.
+    /// Runs a `test` block that expects a decision of a table, choice or router. `None` for a test
+    /// about a payload. `None` also for a test about flows if the rules have intent flows (flows
+    /// that the classifier selects). Other code runs these tests.
     fn run_test(&self, test: &Test, show_private: bool) -> Option<TestOutcome> {
         let past = self.past_of_test(test);
         let entry = self.table(test.entry).with_history(&past);

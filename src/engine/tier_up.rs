@@ -69,8 +69,8 @@ impl TierUp {
         self.code.get().map(Result::as_ref)
     }
 
-    /// Returns the machine code; compiles it first if that has not been tried. An earlier error of
-    /// the compilation is returned again.
+    /// Returns the machine code; compiles it first if no earlier call has done so. If an earlier
+    /// compilation failed, returns its error again.
     pub fn compile_if_needed(&self, bytecode: &Arc<Bytecode>) -> Result<&Arc<JitCode>, &JitError> {
         self.code.get_or_init(|| JitCode::compile(bytecode.clone()).map(Arc::new)).as_ref()
     }

@@ -14,8 +14,8 @@ const SHARD_COUNT: usize = 64;
 const DEFAULT_UNPACKED_MESSAGES: usize = 262_144;
 
 /// A cache in memory of the recorded messages (events) of recently used history keys. If there are
-/// too many keys, removes the least recently used one. Its events are then loaded again when
-/// needed. A store that has its events only in this cache loses them.
+/// too many keys, removes the events of the least recently used key. A store that also saves the
+/// events elsewhere loads them again when they are needed. Any other store loses them.
 pub struct EventCache {
     shards: Vec<Mutex<Shard>>,
     hasher: RandomState,
@@ -26,33 +26,33 @@ pub struct EventCache {
 #[derive(Default)]
 struct Shard {
     events: HashMap<String, KeyEvents>,
-    /// The uses of all keys.
+    /// The uses of all keys, which show which key was least recently used.
     uses: UseQueue,
-    /// The uses of the keys whose events may be unpacked (not encoded as bytes).
+    /// The uses of the keys that may have unpacked events (events that are not encoded as bytes).
     unpacked_uses: UseQueue,
     /// The number of messages in memory that are not packed (encoded as bytes).
     unpacked: usize,
     last_use: u64,
 }
 
-/// A queue of uses of history keys, oldest first. Each entry has the key, and the sequence number
-/// of the use. An entry is outdated if its key was used again later.
+/// A queue of uses of history keys (such as user ids), oldest first. Each entry has the key, and
+/// the sequence number of the use. An entry is outdated if its key was used again later.
 #[derive(Default)]
 struct UseQueue(VecDeque<(String, u64)>);
 
 /// The events (recorded messages) of a history key, in one of three states.
 #[derive(Default)]
 enum CachedEvents {
-    /// The events are not in memory.
+    /// The events (recorded messages) are not in memory.
     #[default]
     Absent,
     Events(Events),
-    /// The events, encoded as bytes to save memory.
+    /// The events (recorded messages), encoded as bytes to save memory.
     Packed(Box<[u8]>),
 }
 
-/// The events (recorded messages) of a history key. A call holds the lock while it decides, so that
-/// calls for the same key run one after another.
+/// The events (recorded messages) of a history key. A call holds the lock while it uses the events,
+/// so that calls for the same key run one after another.
 type LockedEvents = Arc<Mutex<CachedEvents>>;
 
 struct KeyEvents {
@@ -65,7 +65,8 @@ struct KeyEvents {
 }
 
 impl EventCache {
-    /// Creates a cache for at most `max_keys` history keys (rounded up to a multiple of 64).
+    /// Creates a cache for at most `max_keys` history keys, such as user ids (rounded up to a
+    /// multiple of 64).
     pub fn new(max_keys: usize) -> EventCache {
         EventCache {
             shards: (0..SHARD_COUNT).map(|_| Mutex::default()).collect(),
@@ -89,7 +90,7 @@ impl EventCache {
     }
 
     /// Removes the events (recorded messages) of all history keys that no call uses at the moment.
-    /// They are loaded again when needed.
+    /// Removed events are loaded again when they are needed.
     pub fn clear(&self) {
         for shard in &self.shards {
             let mut shard = lock(shard);
@@ -147,7 +148,8 @@ impl CachedEvents {
         }
     }
 
-    /// True if no events of the key are in memory, so that removing the key loses nothing.
+    /// True if no events (recorded messages) of the key are in memory, so that removing the key
+    /// loses nothing.
     fn is_empty(&self) -> bool {
         match self {
             CachedEvents::Absent => true,
@@ -171,8 +173,8 @@ impl Shard {
     }
 
     /// Ends the use of a history key. Removes the key if it has no events. Then removes the least
-    /// recently used keys if there are too many keys. Packs the events of further keys (encodes
-    /// them as bytes) if there are too many unpacked messages.
+    /// recently used keys if there are too many keys. If there are too many unpacked messages,
+    /// packs the events of the least recently used keys (encodes them as bytes).
     fn end_use(&mut self, key: &str, cache: &EventCache) {
         // If several calls use the key, only the last one to end updates the count. Another call
         // may have added messages in the meantime.
@@ -237,12 +239,13 @@ impl UseQueue {
 }
 
 impl KeyEvents {
-    /// True if no call uses the events of this key at the moment.
+    /// True if no call uses the events (recorded messages) of this key at the moment.
     fn is_idle(&self) -> bool {
         Arc::strong_count(&self.events) == 1
     }
 
-    /// Packs the events (encodes them as bytes). Must be called only while no call uses them.
+    /// Packs the events (encodes the recorded messages as bytes). Must be called only while no call
+    /// uses them.
     fn pack(&self) {
         let mut kept = lock(&self.events);
         if let CachedEvents::Events(events) = &*kept {

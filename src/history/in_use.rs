@@ -1,12 +1,12 @@
-//! Refuses nested uses of a history. A decision that reads a history can call a function of the
-//! embedding program, which may use a history too. Two such decisions could wait for each other for
-//! ever.
+//! Refuses nested uses of a history (the messages recorded earlier). A decision that reads a
+//! history can call a function of the embedding program, which may use a history too. Two such
+//! decisions could wait for each other for ever.
 
 use super::{Events, Store, StoreError};
 use std::cell::Cell;
 
 thread_local! {
-    /// Whether this thread is inside [`with_key`].
+    /// Whether this thread is running a call of [`with_key`].
     static IN_USE: Cell<bool> = const { Cell::new(false) };
 }
 

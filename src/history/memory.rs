@@ -1,20 +1,22 @@
-//! A store that has a history only in memory, for a bounded number of history keys. The history is
-//! lost when the process ends.
+//! A store that has a history (recorded messages) only in memory, for a bounded number of history
+//! keys. The history is lost when the process ends.
 
 use super::{EventCache, Events, HashKey, Store, StoreError};
 
-/// Stores the recorded messages of each history key in memory. If there are too many keys, removes
-/// the messages of the least recently used key.
+/// A [`Store`] that has the recorded messages of each history key in memory. If there are too many
+/// keys, removes the messages of the least recently used key.
 pub struct MemoryStore {
     cache: EventCache,
     hash_key: HashKey,
 }
 
 impl MemoryStore {
-    /// The maximum number of history keys in a store that [`MemoryStore::default`] creates.
+    /// The maximum number of history keys (such as user ids) in a store that
+    /// [`MemoryStore::default`] creates.
     pub const DEFAULT_KEYS: usize = 1_000_000;
 
-    /// Creates a store for at most `max_keys` history keys (rounded up to a multiple of 64).
+    /// Creates a store for at most `max_keys` history keys, such as user ids (rounded up to a
+    /// multiple of 64).
     pub fn new(max_keys: usize) -> MemoryStore {
         MemoryStore { cache: EventCache::new(max_keys), hash_key: HashKey::random() }
     }

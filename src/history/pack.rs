@@ -134,7 +134,7 @@ impl<'e> Packer<'e> {
         }
     }
 
-    /// Encodes a message without its position, which follows from the position of the first
+    /// Encodes a message without its position, which can be computed from the position of the first
     /// message.
     fn element(&mut self, element: &'e Json) {
         match element {
@@ -225,7 +225,7 @@ fn unzigzag(number: u64) -> i64 {
 }
 
 /// Returns a time in seconds since 1970. `None` if the text is not a time of whole seconds in UTC,
-/// exactly as the history writes it.
+/// in the notation that the history uses.
 fn whole_seconds(text: &str) -> Option<i64> {
     if !text.ends_with('Z') {
         return None;

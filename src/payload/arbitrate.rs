@@ -16,16 +16,16 @@ pub struct Arbitration {
     pub order: Vec<String>,
     /// The id of the decision that runs now; `None` if there are no decisions.
     pub run_now: Option<String>,
-    /// The ids of the decisions that are dropped, because the first decision interrupts other
-    /// kinds.
+    /// The ids of the decisions that are dropped, because the payload kind of the first decision
+    /// interrupts all other kinds.
     pub interrupted: Vec<String>,
     /// The ids of the decisions that wait until the caller continues them, because the first
     /// decision waits for an answer from outside.
     pub suspended: Vec<String>,
     /// The ids of the decisions that wait until the first decision is done.
     pub blocked: Vec<String>,
-    /// Whether events about the first decision are published; false if the rules declare its kind
-    /// `internal`.
+    /// Whether events about the first decision are published; false if the rules declare the
+    /// payload kind of this decision `internal`.
     pub published: bool,
 }
 

@@ -26,7 +26,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct JudgeByField {
     rules: Rules,
-    /// The field of a payload that names its kind.
+    /// Name of the field in which a payload names its kind (a `payload` statement).
     field: String,
     judges: Arc<BTreeMap<String, Judge>>,
 }
@@ -50,14 +50,15 @@ impl JudgeByField {
     /// Returns the validator for a payload.
     ///
     /// # Errors
-    /// The rejection of a payload that names no kind of the rules.
+    /// If the payload names no payload kind of the rules. The error is the rejection of the
+    /// payload.
     pub fn find(&self, payload: &Json) -> Result<&Judge, Box<Judgement>> {
         let judge = payload.get(&self.field).and_then(Json::as_str).and_then(|kind| self.judges.get(kind));
         judge.ok_or_else(|| Box::new(reject(&self.rules, Some(&self.field), payload)))
     }
 
-    /// Validates a payload as [`Judge::judge`] of its kind. Rejects a payload that names no kind of
-    /// the rules.
+    /// Validates a payload as [`Judge::judge`] does for its kind (a `payload` statement). Rejects a
+    /// payload that names no kind of the rules.
     pub fn judge(&self, payload: &Json) -> Judgement {
         self.find(payload).map_or_else(|rejection| *rejection, |judge| judge.judge(payload))
     }
@@ -80,8 +81,8 @@ impl JudgeByField {
 }
 
 /// Rejects the payload of a decision whose kind is not a payload kind (a `payload` statement), or
-/// is empty. The violation is reported at the field that must equal the kind (`const decision`), or
-/// at the payload if the rules have no such field.
+/// is empty. The violation is reported at the field in which payloads name their kind (`const
+/// decision`), or at the payload if the rules have no such field.
 #[must_use]
 pub fn reject_unknown_kind(rules: &Rules, kind: &str, payload: &Json) -> Judgement {
     let field = kind_field(rules);
@@ -90,7 +91,8 @@ pub fn reject_unknown_kind(rules: &Rules, kind: &str, payload: &Json) -> Judgeme
     reject(rules, field, &payload)
 }
 
-/// The name under which rules read the kind of a payload.
+/// The name under which rules read the kind of a payload. Also the field that a violation names if
+/// no `payload` statement has a field with `const decision`.
 const KIND: &str = "decision";
 
 /// Returns the field in which payloads name their kind: in the first `payload` statement, the field
@@ -103,9 +105,9 @@ fn kind_field(rules: &Rules) -> Option<&str> {
 }
 
 /// Rejects a payload whose field `field` is missing or names no payload kind. If `field` is `None`,
-/// the field [`KIND`] of `payload` is used. The rule of the violation is the rule that this payload
-/// violates at `field` if it is validated as the first kind of the rules. If there is no such rule,
-/// the violation has the rule name `FIELD.required` or `FIELD.match`.
+/// the field [`KIND`] of `payload` is used. The violation needs the name of a rule. So the payload
+/// is validated as the first kind that the rules declare: if this reports a violation at `field`,
+/// its rule name is used. Otherwise the name is `FIELD.required` or `FIELD.match`.
 fn reject(rules: &Rules, field: Option<&str>, payload: &Json) -> Judgement {
     let path = field.map_or_else(|| "$".to_owned(), |field| format!("$.{field}"));
     let field = field.unwrap_or(KIND);

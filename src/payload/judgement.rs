@@ -200,7 +200,8 @@ impl Judgement {
     }
 
     /// Returns the rules that could not be evaluated, for example because an input that they read
-    /// was not given. Empty for a strict judge or kind, where these rules count as violations.
+    /// was not given. Empty if the judge or the payload kind is strict, because these rules then
+    /// count as violations.
     pub fn unchecked(&self) -> &[Unchecked] {
         &self.findings.unchecked
     }

@@ -40,9 +40,8 @@ impl<'p> FieldReads<'p> {
     }
 
     /// Creates a finder that follows `let` names, but not elements of `each` blocks. If a condition
-    /// reads an element, the fields from which the block's list is computed do not count as read.
-    /// So the fields of each list element are found as fields of an object of their own, as a JSON
-    /// Schema needs.
+    /// reads an element, the fields from which the block's list is computed do not count as read. A
+    /// JSON Schema needs this, because each list element has a schema of its own.
     pub fn per_object(program: &'p Program, payload: &'p Payload) -> FieldReads<'p> {
         let mut named_values = HashMap::new();
         collect_named_values(&payload.block, &mut named_values, false);

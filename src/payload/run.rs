@@ -67,8 +67,8 @@ impl Pass {
     }
 
     /// Turns each rule that could not be evaluated into a violation, so that the rule is no longer
-    /// listed as unchecked. Adds a violation for each exceeded limit. Such a violation has no
-    /// correction, because only the calling program can set the missing input.
+    /// listed as unchecked. Adds a violation for each exceeded limit. These violations have no
+    /// correction: a correction cannot set a missing input or make a payload smaller.
     pub fn reject_unchecked_rules(&mut self, kind: &hir::Payload) {
         let unchecked = std::mem::take(&mut self.unchecked).into_iter().map(|unchecked| {
             let Unchecked { rule, path, message, effect } = unchecked;

@@ -11,8 +11,8 @@ use std::collections::HashMap;
 /// off, so rules that read a missing option are not reported.
 const OPTIONS_INPUT: &str = "options";
 
-/// The rules of a payload kind, and the lists of its `each` blocks, that need an input which was
-/// not given. Each is mapped to the name of the missing input.
+/// What cannot be evaluated in a payload kind because an input was not given: some rules, and some
+/// lists whose elements an `each` block checks. Each is mapped to the name of the missing input.
 #[derive(Debug, Default)]
 pub(super) struct MissingInputs {
     pub rules: HashMap<RuleId, String>,
@@ -20,9 +20,9 @@ pub(super) struct MissingInputs {
 }
 
 impl MissingInputs {
-    /// Finds the rules of a payload kind (one `payload` statement), and the lists of its `each`
-    /// blocks, that need a value which `input` lacks. A test of presence, or a value with a default
-    /// (`??`), needs no value of the input.
+    /// Finds what cannot be evaluated in a payload kind (one `payload` statement) because `input`
+    /// lacks a value: some rules, and some lists whose elements an `each` block checks. A test of
+    /// presence, or a value with a default (`??`), needs no value of the input.
     pub fn new(program: &Program, payload: &Payload, input: &Json) -> MissingInputs {
         let mut paths = MissingInputs::default();
         let reads = FieldReads::new(program, payload);

@@ -27,8 +27,8 @@ pub struct Why {
 }
 
 impl Why {
-    /// Returns the values that the condition read, one for each field. If the condition reads a
-    /// field as several types, returns the read that found a value.
+    /// Returns the values that the condition read, with one value for each field. If the condition
+    /// reads a field as several types, returns the first of the values that is not missing.
     pub fn operands(&self) -> Vec<&Operand> {
         let mut operands = Vec::new();
         if let Some(when) = &self.when {

@@ -1,6 +1,7 @@
-//! The result of a decision inside the library, which the public `Decision` is built from. Every
-//! engine returns the same two types, so that tests can compare engines. A [`Choice`] is the chosen
-//! statement (a rule or a table's default). [`Details`] are rarer data, such as arguments.
+//! The result of a decision inside the library, from which the public `Decision` is built. Every
+//! engine returns the same two types, so that tests can compare engines. A [`Choice`] has the
+//! chosen statement (a rule or a table's default), and the rules whose `goto` led to it.
+//! [`Details`] are rarer data, such as arguments.
 
 use crate::host::{HostCalls, HostFailure};
 use rulec_lang::arena::Arena;
@@ -19,9 +20,9 @@ use std::time::Duration;
 pub struct Choice<R = RuleId> {
     /// The chosen statement; `None` if no rule matches and there is no default.
     pub chosen: Option<Chosen<R>>,
-    /// The rules whose `goto` led to the chosen statement, in the order in which the search took
-    /// them. The `goto` of a table's default is not listed, because a default is no rule.
-    /// [`Choice::visited_tables`] includes the tables of such defaults.
+    /// The rules whose `goto` led to the chosen statement, in the order in which the search
+    /// followed the `goto`s. The `goto` of a table's default is not listed, because a default is no
+    /// rule. [`Choice::visited_tables`] includes the tables of such defaults.
     pub path: SmallVec<[R; 4]>,
 }
 
@@ -52,7 +53,8 @@ pub struct Details {
     pub host_time: Duration,
     /// Limits that were exceeded; each limit is listed once.
     pub exceeded: Vec<Exceeded>,
-    /// The reason why the history may lack messages that the rules read; `None` if it lacks none.
+    /// The reason why the history (the earlier messages that rules read) may be incomplete; `None`
+    /// if it is complete.
     pub history_gap: Option<HistoryGap>,
 }
 
@@ -88,8 +90,8 @@ impl Details {
         }
     }
 
-    /// Sets the reason why the history may lack messages, and creates the details if there are
-    /// none. Does nothing if `gap` is `None`.
+    /// Sets the reason why the history (the earlier messages that rules read) may be incomplete.
+    /// Creates the details if there are none. Does nothing if `gap` is `None`.
     #[inline]
     pub fn add_history_gap(details: &mut Option<Box<Details>>, gap: Option<HistoryGap>) {
         if gap.is_some() {
@@ -105,8 +107,8 @@ impl<R> Choice<R> {
         Choice { chosen: None, path: SmallVec::new() }
     }
 
-    /// Returns the result of a decision that chose `chosen` (a rule or a default) in the entry
-    /// table, without following a `goto`.
+    /// Returns the result of a decision that chose `chosen` (a rule or a default) without following
+    /// a `goto`: in the table in which the decision started.
     #[inline]
     #[doc(hidden)]
     pub fn without_goto(chosen: Chosen<R>) -> Choice<R> {
@@ -136,9 +138,10 @@ impl Choice {
 /// the `goto`s that led to the chosen statement, to the table of this statement.
 pub type TableTrail = SmallVec<[TableId; 4]>;
 
-/// Returns the tables on the path of a decision, from `entry` to `last`. `jumps` are the `goto`s of
-/// rules on this path, as pairs of source and target table. The `goto`s of defaults are looked up
-/// in the program. If `last` is `None`, the result ends at the target of the last jump.
+/// Returns the tables on the path of a decision, from `entry` to `last`, the table of the chosen
+/// statement. `jumps` are the `goto`s of rules on this path, as pairs of source and target table.
+/// The `goto`s of defaults are looked up in the program. If `last` is `None`, the path ends at the
+/// target of the last jump.
 #[inline]
 pub fn build_trail(
     program: &Program,
@@ -173,8 +176,8 @@ fn follow_defaults(program: &Program, tables: &mut TableTrail, target_table: Tab
 }
 
 impl Chosen {
-    /// Returns the outcome of the chosen rule or default, such as the handler to call. `None` if
-    /// this value names the default of a table that has none.
+    /// Returns the outcome of the chosen rule or default, such as the handler to call. `None` for
+    /// the default of a table that has no default.
     #[doc(hidden)]
     pub fn outcome(self, program: &Program) -> Option<&Outcome> {
         match self {

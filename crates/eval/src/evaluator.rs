@@ -52,11 +52,11 @@ pub struct Evaluator<'a, O = ()> {
     pub hosts: HostCalls<'a>,
     host_call_facts: HostCallFacts,
     /// The quantifier variables in scope with their current elements, innermost last. Each element
-    /// is the plain value of the message. A use of the variable converts it to the kinds of value
-    /// that the rules accept there.
+    /// is the value in the message. Where a rule uses the variable, the element is converted to the
+    /// kinds of value that the rule accepts there.
     elements: Vec<(&'a Var, Value<'a>)>,
     /// Number of entries at the start of `elements` that are hidden because they are out of scope.
-    /// It is above 0 only during the evaluation of a loop-invariant subexpression, which is
+    /// The number is above 0 only during the evaluation of a loop-invariant subexpression, which is
     /// evaluated as if outside the loop.
     hidden_elements: usize,
     quantifier_facts: QuantifierFacts,
@@ -248,8 +248,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         cached
     }
 
-    /// Runs `compute` as if outside every quantifier: no quantifier variable is in scope, and
-    /// limits do not multiply the cost by the number of elements.
+    /// Runs `compute` as if outside every quantifier: no quantifier variable is in scope, and the
+    /// work counts once against the limits, not once for each element.
     fn run_outside_quantifiers<T>(&mut self, compute: impl FnOnce(&mut Self) -> T) -> T {
         let (hidden_elements, suspended) = (self.hidden_elements, self.arena.suspend_quantifiers());
         self.hidden_elements = self.elements.len();
@@ -327,8 +327,9 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     }
 
     /// True if a value does not depend on the message. Other engines compute such a value at
-    /// compile time. A predicate with such a right operand therefore has the cost of a constant,
-    /// and may use a cached set of its elements.
+    /// compile time. If it is the right operand of a predicate, the predicate has the cost of a
+    /// constant. If it is a long list, the predicate may look up values in a cached set of the
+    /// list's elements.
     fn is_constant(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Const(_) => true,

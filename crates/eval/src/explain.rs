@@ -27,7 +27,7 @@ use ts_rs::TS;
 /// The explanation of a decision.
 ///
 /// The JSON format is stable: fields are added but never renamed. Empty or absent fields are
-/// omitted, except for the fields in the first two lines of the example.
+/// omitted, except the fields from `entry` to `path` in the example.
 ///
 /// ```json
 /// {
@@ -68,9 +68,9 @@ use ts_rs::TS;
 /// computed, unless the value is masked. The `elements` of a quantifier have `shown` (each with
 /// `index`, `element` and `when`), `more` and `skipped`.
 ///
-/// A condition on the history has `past`. `searched` is the number of messages that a quantifier
-/// searched, and `count` is the number of messages that decided. `newest` is the newest of the
-/// messages that decided, with its time `at` and its `age` in seconds.
+/// A condition on the history (earlier messages) has `past`. `searched` is the number of messages
+/// that a quantifier searched. `count` is the number of messages that decided the result of the
+/// condition. `newest` is the newest of them, with its time `at` and its `age` in seconds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Explanation {
@@ -103,8 +103,8 @@ pub struct Explanation {
     /// Trace of the search through the tables: the tried routes, with the results of their
     /// conditions.
     pub trace: TableTrace,
-    /// Scores of the intent flows, which are evaluated if no keyword pattern matches; `None` if
-    /// they were not evaluated.
+    /// Scores of the intent flows (flows that are chosen by the meaning of the text). They are
+    /// evaluated if no keyword pattern matches; `None` if they were not evaluated.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub intents: Option<IntentTrace>,
@@ -119,7 +119,8 @@ pub struct IntentTrace {
     /// Minimum difference between the best and the second-best score. If the difference is smaller,
     /// no intent is chosen.
     pub margin: f64,
-    /// The intent flows with the highest scores, best first, whether or not one was chosen.
+    /// The intent flows (flows that are chosen by the meaning of the text) with the highest scores,
+    /// best first, whether or not one was chosen.
     pub ranked: Vec<RankedIntent>,
 }
 
@@ -181,7 +182,7 @@ impl Explanation {
     }
 
     /// Returns the summary of the decision in the given language: one sentence, and a line for each
-    /// near miss.
+    /// near miss (route whose condition was partly true).
     pub fn summary_in(&self, language: Language) -> String {
         summary::summarize(self, language)
     }

@@ -24,7 +24,7 @@ pub struct Host {
     pub name: Arc<str>,
     /// Kinds of value that the result may have; a result of another kind counts as missing.
     pub result: KindSet,
-    /// The function of the embedding program, or a built-in analysis of the text.
+    /// The function of the embedding program, or a built-in analysis of the message's text.
     pub function: HostFn,
     /// For a built-in analysis of the message text: the maximum work per byte, in the unit of
     /// [`Limit::RequestWork`](rulec_lang::limits::Limit::RequestWork). `None` for a function of the
@@ -175,8 +175,9 @@ fn hash_call(id: ExternId, args: &[Value<'_>]) -> u64 {
     args.iter().fold(id.0.into(), |sum, arg| KEY.hash_one((sum, hash_value(&KEY, *arg))))
 }
 
-/// Hashes a value so that [`is_identical`] values have equal hashes, as the cache requires. The
-/// exception is a decimal and a text that equals it: calls with these arguments are made twice.
+/// Hashes a value so that [`is_identical`] values have equal hashes, as the cache requires. One
+/// exception: a decimal and a text are identical if they have the same number, but their hashes
+/// differ. So a call with the decimal and a call with the text are both made.
 fn hash_value(key: &RandomState, value: Value<'_>) -> u64 {
     match value {
         Value::Missing => 0,

@@ -129,7 +129,7 @@ impl<'a, 's> Tracer<'a, 's> {
         fields
     }
 
-    /// Returns the host calls that failed. An error text that may contain a private value is
+    /// Returns the host functions that failed. An error text that may contain a private value is
     /// masked.
     pub fn masked_host_failures(&self) -> Vec<HostFailed> {
         let failures = self.eval.hosts.failures.iter().enumerate();

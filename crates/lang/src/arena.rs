@@ -19,7 +19,8 @@ pub struct Arena {
     bump: Bump,
     limits: Limits,
     /// Upper bound for the number of times that the current expression is evaluated: the product of
-    /// the list lengths of all enclosing quantifiers and `each` blocks.
+    /// the list lengths of all enclosing quantifiers and `each` blocks (rules for each element of a
+    /// list).
     repeats: Cell<RepeatCount>,
     /// The `each` blocks that enclose the current expression. The content of a block is evaluated
     /// for each element of the block's list.
@@ -40,8 +41,8 @@ impl Default for RepeatCount {
     }
 }
 
-/// The `each` blocks of a payload that enclose an expression: their number, and the product of
-/// their list lengths.
+/// The `each` blocks (rules for each element of a list) of a payload that enclose an expression:
+/// their number, and the product of their list lengths.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EachBlocks {
     depth: u32,
@@ -104,7 +105,8 @@ impl Arena {
         (result, exceeded_limit)
     }
 
-    /// True if the current expression is evaluated for each element of an enclosing list.
+    /// True if the current expression is evaluated for each element of a list, because a quantifier
+    /// or an `each` block encloses it.
     #[inline]
     pub fn is_repeated(&self) -> bool {
         self.repeats.get().0 != 1
@@ -113,8 +115,8 @@ impl Arena {
     /// Enters a quantifier over a list of `elements` elements. `depth` is the length of the longest
     /// chain of nested quantifiers that contains this one; in a chain, each quantifier depends on
     /// the one around it. The longer the chain, the fewer elements are allowed. `is_independent`
-    /// means that this quantifier reads no element of an enclosing quantifier. Then the lengths of
-    /// the enclosing lists do not multiply its work. Pass the result to
+    /// means that this quantifier reads no element of an enclosing quantifier. Its work is then not
+    /// multiplied by the lengths of the enclosing lists. Pass the result to
     /// [`Arena::leave_quantifier`]. `None` if there are too many elements for this depth.
     #[inline]
     pub fn enter_quantifier(
@@ -141,14 +143,15 @@ impl Arena {
         Some(EachBlocks { depth: depth.saturating_add(1), repeats })
     }
 
-    /// Returns the `each` blocks of a payload around the expression that is evaluated now: their
-    /// number, and the product of their list lengths.
+    /// Returns the `each` blocks (rules for each element of a list) of a payload around the
+    /// expression that is evaluated now: their number, and the product of their list lengths.
     pub fn enclosing_blocks(&self) -> EachBlocks {
         self.blocks.get()
     }
 
-    /// Sets the `each` blocks of a payload around the expressions that are evaluated next. Limits
-    /// then count the work of these expressions once for each repetition.
+    /// Sets the `each` blocks (rules for each element of a list) of a payload around the
+    /// expressions that are evaluated next. Limits then count the work of these expressions once
+    /// for each repetition.
     pub fn set_enclosing_blocks(&self, blocks: EachBlocks) {
         self.blocks.set(blocks);
         self.repeats.set(blocks.repeats);
@@ -267,7 +270,7 @@ impl Arena {
     }
 
     /// Collects items into a slice; returns `None` if they are too large in total. `bytes` returns
-    /// the size of an item's content; each item counts 8 bytes more.
+    /// the size of an item's content; 8 bytes are added for each item.
     pub fn collect_slice<T: Copy>(
         &self,
         items: impl IntoIterator<Item = T>,

@@ -62,13 +62,13 @@ pub enum FnResult {
     LikeArguments,
     /// The result has the element type of the first argument.
     ElementOfFirst,
-    /// The result has the number type of the sum of the first argument's elements.
+    /// The result has the type of the sum of the first argument's elements.
     SumOfFirst,
     Decimals,
     /// The result is an int, or a decimal if a number of digits is given.
     Rounded,
-    /// The result of `bucket`: an int, or a number if the call selects the hash function of another
-    /// system.
+    /// The result of `bucket`: an int. If the call selects the hash function of another system, an
+    /// int or a float.
     Bucket,
     /// The result is as in the inner variant, but can be missing although no argument is missing.
     /// The message explains when.
@@ -80,8 +80,9 @@ impl FnInfo {
         self.result.resolve_ty(args)
     }
 
-    /// True if the function returns an element of an argument or is computed from elements. The
-    /// types of elements are not checked when a list is read, so the result may be of any kind.
+    /// True if the function's result is an element of an argument, or is computed from the
+    /// elements. The types of elements are not checked when a list is read, so the result may be of
+    /// any kind.
     pub fn returns_elements(&self) -> bool {
         matches!(&self.result, FnResult::Maybe(FnResult::ElementOfFirst | FnResult::SumOfFirst, _))
     }

@@ -72,9 +72,10 @@ impl std::fmt::Debug for HashKey {
 /// The reason why a history may lack messages that the rules could have read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HistoryGap {
-    /// The message has no key, so its history is empty.
+    /// The message has no history key (such as a user id), so its history is empty.
     NoKey,
-    /// The bound `at most` has removed messages that the rules could have read.
+    /// Messages that the rules could have read were removed because the history had more messages
+    /// than its bound `at most` allows.
     Dropped,
 }
 
@@ -105,14 +106,15 @@ impl HistoryGap {
 pub struct PastView<'a> {
     /// The recorded messages that the evaluator can read, oldest first.
     pub elements: &'a [Json],
-    /// The secret with which the private texts in these messages were hashed. A text that is
+    /// The secret with which the private texts in the recorded messages were hashed. A text that is
     /// compared with a hash is hashed with the same secret.
     pub hash_key: HashKey,
 }
 
 impl<'a> PastView<'a> {
-    /// Returns the elements of `list`, a history, that a bound selects, such as the elements since
-    /// a time. For the bound `Hashed`, returns the hash of `operand`. See [`window`].
+    /// Returns the elements of `list`, a history (list of recorded messages), that a bound selects,
+    /// such as the elements since a time. For the bound `Hashed`, returns the hash of `operand`.
+    /// See [`window`].
     pub fn window(self, list: Value<'a>, bound: WindowBound, operand: Value<'_>) -> Value<'a> {
         match (bound, operand) {
             (WindowBound::Hashed, Value::Str(text)) => Value::Int(self.hash_key.hash(text)),
@@ -126,8 +128,8 @@ impl<'a> PastView<'a> {
 pub struct Timeline {
     elements: Vec<Json>,
     times: Vec<OffsetDateTime>,
-    /// The time of the newest element that was removed because the history had more elements than
-    /// its bound `at most` allows.
+    /// The time of the newest recorded message (element) that was removed because the history had
+    /// more elements than its bound `at most` allows.
     dropped: Option<OffsetDateTime>,
     hash_key: HashKey,
 }
@@ -149,8 +151,8 @@ impl Timeline {
         Timeline { hash_key, ..self }
     }
 
-    /// Returns this timeline with the time of the newest element that was removed because the
-    /// history had more elements than its bound `at most` allows.
+    /// Returns this timeline with the time of the newest recorded message that was removed because
+    /// the history had more messages than its bound `at most` allows.
     #[must_use]
     pub fn with_dropped(self, dropped: Option<OffsetDateTime>) -> Timeline {
         Timeline { dropped, ..self }
@@ -161,8 +163,8 @@ impl Timeline {
         self.hash_key
     }
 
-    /// Returns the time of the newest element that was removed because the history had more
-    /// elements than its bound `at most` allows. `None` if none was removed.
+    /// Returns the time of the newest recorded message that was removed because the history had
+    /// more messages than its bound `at most` allows. `None` if none was removed.
     pub fn dropped(&self) -> Option<OffsetDateTime> {
         self.dropped
     }
@@ -222,8 +224,8 @@ impl Timeline {
     }
 }
 
-/// How rules select elements of a history by an operand, such as a time. One variant computes a
-/// hash instead.
+/// How rules select elements of a history (list of recorded messages) by an operand, such as a
+/// time. One variant computes a hash instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WindowBound {
     /// `within D`: the elements whose time is the operand or later.
@@ -240,8 +242,9 @@ pub enum WindowBound {
 
 impl_codec!(enum WindowBound { 0 Since, 1 After, 2 Before, 3 Hashed });
 
-/// Returns the elements of a history that a bound selects, such as the elements since a time.
-/// Missing if `list` is not a list, or if the operand does not have the type that the bound needs.
+/// Returns the elements of a history (list of recorded messages) that a bound selects, such as the
+/// elements since a time. Missing if `list` is not a list, or if the operand does not have the type
+/// that the bound needs.
 pub fn window<'a>(list: Value<'a>, bound: WindowBound, operand: Value<'_>) -> Value<'a> {
     let Some(length) = list.list_len() else { return Value::Missing };
     match (bound, operand) {

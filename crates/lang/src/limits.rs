@@ -2,9 +2,9 @@
 //! effect of exceeding it. The checker of `settings`, the engines, the messages and the page
 //! `docs/limits.md` read this table.
 //!
-//! A limit depends only on the rule and the value, not on the engine or on the way in which an
-//! engine evaluates the rule. All engines therefore agree, and a value that exceeds a limit counts
-//! as missing.
+//! Whether a limit is exceeded depends only on the rule and the value. It does not depend on the
+//! engine, or on the way in which an engine evaluates the rule. All engines therefore agree, and a
+//! value that exceeds a limit counts as missing.
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 

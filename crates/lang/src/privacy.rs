@@ -1,5 +1,6 @@
 //! Hides the values of `@private` fields. Every value or key of a message that an explanation,
-//! error or log shows must pass through this file. It replaces private values and keys by a mask.
+//! error or log shows must pass through this file. This file replaces private values and keys by a
+//! mask.
 
 use crate::ty::{InnerType, KindSet, RecordType, Ty};
 use rulec_base::diag::nearest;
@@ -18,8 +19,8 @@ pub enum Privacy<'t> {
     /// The message itself. Its undeclared fields are public, unless the name of a field looks like
     /// a misspelt private one.
     Message(&'t RecordType),
-    /// A value whose type has private fields. Its other declared fields may be shown; undeclared
-    /// fields count as private.
+    /// A value whose type has private fields. The other fields that the type declares may be shown;
+    /// undeclared fields count as private.
     Partly(&'t Ty),
     /// The whole value is private, except the names of declared fields, which are public. The type
     /// is used only for these names; `None` if no type is declared.
@@ -88,7 +89,8 @@ impl<'t> Privacy<'t> {
         }
     }
 
-    /// Masks the private keys in a JSON error: the keys on the error's path, and a duplicate key.
+    /// Masks the private keys in an error about JSON text: the keys in the error's path, and the
+    /// key that the error reports as duplicate.
     #[must_use]
     pub fn mask_error(self, error: JsonError) -> JsonError {
         error.with_keys_changed(|steps, duplicate| {

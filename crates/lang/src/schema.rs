@@ -127,8 +127,8 @@ pub fn find_nested_violation(record: &RecordType, object: &Json) -> Option<Input
     find_violation_in_fields(record, object, false, "")
 }
 
-/// Returns the first violation in the fields of an object. `prefix` precedes their names in paths.
-/// If `private` is true, the keys of dicts are not shown.
+/// Returns the first violation in the fields of an object. `prefix` precedes the names of the
+/// fields in paths. If `private` is true, the keys of dicts are not shown.
 fn find_violation_in_fields(
     record: &RecordType,
     object: &Json,
@@ -144,7 +144,7 @@ fn find_violation_in_fields(
     })
 }
 
-/// Returns the first violation in a value of the type `ty`; `path` is its path.
+/// Returns the first violation in a value of the type `ty`; `path` is the path of the value.
 fn find_violation_in_value(ty: &Ty, json: &Json, private: bool, path: String) -> Option<InputViolation> {
     if Value::from_json(json).read_as(ty.kinds).is_missing() {
         let expected = ty.fields().map_or_else(|| ty.to_string(), |_| "record".to_owned());
@@ -230,7 +230,7 @@ const MISSING_KIND: &str = "missing";
 /// The text that a violation shows as `found` if a text of the message is not in the declared
 /// enumeration. The actual text is not shown, because it may be private.
 const OTHER_TEXT: &str = "another text";
-/// Maximum number of undeclared keys of an object that are compared with a missing field. It bounds
+/// Maximum number of undeclared keys of an object that are compared with a missing field, to bound
 /// the time for objects with very many keys.
 const MAX_SUGGESTION_KEYS: usize = 64;
 

@@ -67,7 +67,7 @@ impl Kind {
 pub struct KindSet(u16);
 
 impl KindSet {
-    /// The set without any kind. It results if the uses of a field contradict each other.
+    /// The set without any kind. This set results if the uses of a field contradict each other.
     pub const EMPTY: KindSet = KindSet(0);
     /// The kinds that values of messages have by default. Versions and decimals are excluded: a
     /// value is read as one of them only where the rules ask for it.

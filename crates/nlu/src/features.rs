@@ -28,8 +28,8 @@ pub const MAX_TEXT_BYTES: usize = 8 << 10;
 /// Lengths, in characters, of the n-grams (sequences of characters of a word) in scripts with
 /// spaces between words.
 const GRAM_LENGTHS: std::ops::RangeInclusive<usize> = 2..=4;
-/// Lengths, in characters, of the n-grams in scripts without spaces. They are shorter, because a
-/// character carries more information there.
+/// Lengths, in characters, of the n-grams in scripts without spaces. These n-grams are shorter,
+/// because a character of such a script carries more information.
 const UNSPACED_GRAM_LENGTHS: std::ops::RangeInclusive<usize> = 2..=3;
 
 /// The group of a feature. In the vector of a text, each group has the same total weight.

@@ -86,8 +86,8 @@ pub struct Intent {
     /// A sentence that describes the intent, from which the classifier learns. May be empty.
     pub description: String,
     /// Words or phrases that indicate the intent wherever they occur in a message, regardless of
-    /// its length. They match whole words if their script has word boundaries: `port` is not found
-    /// in `report`.
+    /// its length. In scripts with word boundaries, a keyword matches only whole words: `port` is
+    /// not found in `report`.
     pub keywords: Vec<String>,
     /// Messages as users would write them, from which the classifier learns. Five to ten are a good
     /// start.
@@ -250,7 +250,7 @@ pub struct Verdict<'c> {
 
 impl<'c> Verdict<'c> {
     /// Returns the id of the intent that the message expresses, or `None` if the classifier
-    /// abstains.
+    /// abstains (chooses no intent).
     pub fn chosen(&self) -> Option<&'c str> {
         self.chosen
     }
@@ -279,8 +279,8 @@ pub struct Classifier {
 }
 
 impl Classifier {
-    /// Trains a classifier on `intents`. Without intents, the classifier abstains on every text.
-    /// [`TrainError`] lists the intents and options that are refused.
+    /// Trains a classifier on `intents`. Without intents, the classifier chooses no intent for any
+    /// text. [`TrainError`] lists the intents and options that are refused.
     pub fn train(intents: &[Intent], options: Options) -> Result<Classifier, TrainError> {
         options.check_options()?;
         let ids: Vec<String> = intents.iter().map(|intent| intent.id.clone()).collect();

@@ -47,7 +47,7 @@ pub struct TrainingRow {
     pub label: usize,
 }
 
-/// The fitted linear functions, one per intent; their labels are the indices of the intents.
+/// The fitted linear functions, one per intent. The label of a function is the index of its intent.
 #[derive(Clone, Debug)]
 pub struct LinearModel {
     labels: usize,
@@ -221,8 +221,8 @@ mod tests {
     }
 
     /// Checks that the fitted weights are optimal. At the optimum, the derivative of the minimised
-    /// sum by each weight is zero. This means `w = Σ ± α x`. Here α is twice the cost, times the
-    /// amount by which the value of a sentence misses its bound (1 or 0).
+    /// sum with respect to each weight is zero. This means `w = Σ ± α x`. Here α is twice the cost,
+    /// times the amount by which the value of a sentence misses its bound (1 or 0).
     #[test]
     fn reaches_the_optimum() {
         let (rows, labels, features) = (rows(), 2, 3);

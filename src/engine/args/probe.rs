@@ -26,7 +26,7 @@ pub(super) struct ArgumentsCheck<'a> {
 impl ArgumentsCheck<'_> {
     /// Checks that the Rust type `T` accepts the arguments `given`, which are pairs of name and
     /// type. If the type's own code refuses a sample value, it might still accept the real value.
-    /// That argument is then left out, and the others are checked again.
+    /// The check is then repeated without that argument.
     pub fn check_all<T: DeserializeOwned>(self, given: &[(&str, &Ty)]) -> Result<(), ArgsError> {
         let mut given = given.to_vec();
         let mut undecided: Vec<&str> = Vec::new();
@@ -80,8 +80,8 @@ enum ProbeError {
     Mismatch(String),
     Missing(String),
     Unknown(String),
-    /// The `Deserialize` implementation of the Rust type refused the sample value. It might accept
-    /// the real value, so the check has no result.
+    /// The `Deserialize` implementation of the Rust type refused the sample value. The
+    /// implementation might accept the real value, so the check has no result.
     Undecided,
 }
 

@@ -59,9 +59,9 @@ impl LiveState {
         std::thread::Builder::new().name(name.to_owned()).spawn(move || work(&shared)).is_ok()
     }
 
-    /// Runs `work`, which is a merge or a compaction. If `work` panics, calls `abort`, which
-    /// changes the writer's state so that no merge or compaction counts as running. Without this,
-    /// other threads would wait forever.
+    /// Runs `work`, which recompiles all rules (a merge) or some (a compaction). If `work` panics,
+    /// calls `abort`, which changes the writer's state so that no merge or compaction counts as
+    /// running. Without this, other threads would wait forever.
     pub(super) fn run_or_abort<T>(&self, abort: fn(&mut Writer), work: impl FnOnce() -> T) -> T {
         let guard = scopeguard::guard((), |()| {
             abort(&mut self.lock_writer());
@@ -107,7 +107,7 @@ impl LiveState {
     }
 
     /// Runs a merge: compiles all rules from the current texts and installs the result. `writer` is
-    /// the lock on the mutable state. It is released during compilation, so that edits can
+    /// the lock on the mutable state. The lock is released during compilation, so that edits can
     /// continue.
     pub fn merge_now(self: &Arc<Self>, mut writer: MutexGuard<'_, Writer>) -> Result<(), CompileError> {
         let Some(input) = writer.begin_merge() else {
@@ -164,7 +164,7 @@ pub(super) fn drop_when_unshared<T>(old: Arc<T>) {
 
 #[cfg(test)]
 thread_local! {
-    /// Counts the replaced rule sets (bases) that no other thread still used when this thread
+    /// Number of replaced rule sets (bases) that no other thread used any more when this thread
     /// dropped them. Tests read this counter.
     pub(super) static SOLE_OWNER_DROPS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }

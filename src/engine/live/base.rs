@@ -30,7 +30,7 @@ pub(super) struct Base {
 }
 
 impl Base {
-    /// Wraps compiled rules as a base for live rules that refuse all edits.
+    /// Wraps compiled rules for live rules that refuse all edits.
     pub fn uneditable(rules: Rules) -> Base {
         let declarations = Declarations::new(Vec::new());
         Base::new(rules, EditPoints::default(), declarations, UsesByRoute::default(), StoredFiles::default())

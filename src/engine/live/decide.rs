@@ -21,7 +21,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 
 impl LiveRules {
-    /// Returns the decision of an entry for a message given as JSON text; see
+    /// Returns the decision of an entry (such as a table) for a message given as JSON text; see
     /// [`Entry::decide_line`](crate::Entry::decide_line). The outer error is about the entry, the
     /// inner error about the text.
     ///
@@ -37,9 +37,9 @@ impl LiveRules {
         Ok(decide_line_in_snapshot(&snapshot, table, text))
     }
 
-    /// Returns the name of the entry that decides if the caller names none; see
-    /// [`Rules::default_entry`]. A route that an edit inserted counts at once. A route that an edit
-    /// removed counts until the next merge.
+    /// Returns the name of the entry (such as a table) that decides if the caller names none; see
+    /// [`Rules::default_entry`]. A route that an edit inserted is taken into account at once. A
+    /// route that an edit removed is taken into account until the next full recompilation.
     ///
     /// # Errors
     /// If there is no such entry, or if there are several. The error holds their names.

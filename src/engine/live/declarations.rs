@@ -148,8 +148,8 @@ impl Declarations {
 
     /// Checks the names and types of routes whose tables are in one file. `file` is the id of the
     /// text of the routes. `needed` has the indexes of the declarations that the routes mention,
-    /// and `known` describes the message fields that other routes use. The routes are moved into
-    /// the check. The statement of the last route is returned, so that a caller with a single route
+    /// and `known` describes the message fields that other routes use. The check consumes the
+    /// routes. Also returns the statement of the last route, so that a caller with a single route
     /// gets it back without a clone.
     fn check_routes(
         &self,
@@ -338,8 +338,8 @@ impl Declarations {
     }
 }
 
-/// Statements to check together, each with the name of the table that contains it (`None` for the
-/// top level).
+/// Statements that are checked together, each with the name of the table that contains it (`None`
+/// for the top level).
 type TableStatements<'t> = Vec<(Option<&'t str>, Statement)>;
 
 /// Returns the last statement inside a `table` statement; `None` if the table is empty. Returns any
@@ -380,8 +380,9 @@ impl CheckedRoutes {
 }
 
 /// Returns the functions of the embedding program that the routes call. If the rules in `base` (the
-/// rule set as last compiled in full) declare all of them, they are taken from there. Otherwise
-/// they are linked, with a diagnostic for each function that is missing or has other types.
+/// rule set as last compiled in full) declare all of these functions, `base` provides them.
+/// Otherwise they are linked, with a diagnostic for each function that is missing or has other
+/// types.
 fn link_hosts(
     compiler: &Compiler,
     base: &Rules,

@@ -1,5 +1,5 @@
-//! Edits of live rules, as callers request them: each names or contains one statement. Parses the
-//! statements.
+//! Edits of live rules, as callers request them: each edit names or contains one statement. This
+//! file also parses these statements.
 
 use super::error::EditError;
 use super::route::{ParsedStatement, parse_statement};

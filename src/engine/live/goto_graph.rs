@@ -6,8 +6,7 @@ use rulec_base::diag::{Code, Message};
 use rulec_base::{broken_invariant, message};
 use rulec_sema::hir::{MAX_JUMPS, Outcome, Program, TableId, TableKind};
 
-/// A jump (`goto`) between tables: the table that contains the `goto`, and the table that it
-/// enters.
+/// A jump (`goto`) between tables: the table that contains the `goto`, and its target table.
 pub(super) type Jump = (TableId, TableId);
 
 /// The number of jumps (`goto`) from one table to another, for each pair of tables.
@@ -17,7 +16,7 @@ pub(super) struct GotoGraph {
 }
 
 impl GotoGraph {
-    /// Counts the jumps in all routes and defaults of a program, for each pair of tables.
+    /// Counts the jumps (`goto`) in all routes and defaults of a program, for each pair of tables.
     pub fn new(program: &Program) -> GotoGraph {
         let mut graph = GotoGraph::default();
         let rule_outcomes = program.rules.iter().map(|rule| (rule.table, &rule.outcome));
@@ -33,12 +32,12 @@ impl GotoGraph {
         graph
     }
 
-    /// Adds one jump between two tables to the counts.
+    /// Adds one jump (`goto`) between two tables to the counts.
     pub fn add(&mut self, jump: Jump) {
         *self.counts.entry(jump).or_default() += 1;
     }
 
-    /// Removes one jump between two tables from the counts.
+    /// Removes one jump (`goto`) between two tables from the counts.
     pub fn remove(&mut self, jump: Jump) {
         let Some(count) = self.counts.get_mut(&jump).filter(|count| **count > 0) else {
             return broken_invariant!("the removed jump {jump:?} was counted");

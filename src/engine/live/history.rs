@@ -1,5 +1,6 @@
-//! Decisions of live rules that read a history. A store is independent of the rules. So an edit of
-//! the rules keeps the history, and the edited rules read it.
+//! Decisions of live rules that read a history (the messages recorded earlier). A store is
+//! independent of the rules. So an edit of the rules keeps the history, and the edited rules read
+//! it.
 
 use super::LiveRules;
 use super::decide::decide_in_snapshot;

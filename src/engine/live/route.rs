@@ -22,8 +22,8 @@ pub(super) struct Route {
     pub name: Arc<str>,
     /// The table of the route, as an id in the base (the rule set as last compiled in full).
     pub table: TableId,
-    /// The table that the route jumps to, and the span of the jump. `None` if the route does not
-    /// jump. The id is valid in the base (the rule set as last compiled in full).
+    /// The table that the route jumps to (`goto`), and the span of the jump. `None` if the route
+    /// does not jump. The id is valid in the base (the rule set as last compiled in full).
     pub goto: Option<(TableId, Span)>,
     /// The undeclared message fields that the route reads, with the kinds of value that it accepts
     /// in them. Routes with equal uses share one allocation.
@@ -56,8 +56,8 @@ impl Route {
 pub(super) struct ParsedStatement {
     pub statement: Statement,
     pub text: Arc<str>,
-    /// The file id in the spans of the statement. It means the text of the edit, not a file of the
-    /// rules.
+    /// The file id in the spans of the statement. This id means the text of the edit, not a file of
+    /// the rules.
     pub file: FileId,
 }
 

@@ -39,8 +39,8 @@ pub(super) struct Segment {
     sequences: Option<Box<[SequenceNumber]>>,
     /// Marks of the routes that were removed since this segment was compiled.
     pub tombstones: Arc<Tombstones>,
-    /// The parsed routes, if edits inserted the routes of this segment. Empty for the segment of
-    /// the last full compilation.
+    /// The parsed routes, if edits inserted the routes of this segment (group of routes compiled
+    /// together). Empty for the segment of the last full compilation.
     pub routes: Arc<[Arc<Route>]>,
 }
 
@@ -50,8 +50,9 @@ impl Segment {
         Segment::new(rules, tables, None, Arc::new([]))
     }
 
-    /// Creates a segment of routes that edits inserted. Precondition: `routes` are in the same
-    /// order as in `rules`, because a rule id is used as an index of `routes`.
+    /// Creates a segment (group of routes compiled together) of routes that edits inserted.
+    /// Precondition: `routes` are in the same order as in `rules`, because a rule id is used as an
+    /// index of `routes`.
     pub fn from_inserted_routes(
         rules: Rules,
         base: &Rules,
@@ -110,8 +111,8 @@ impl Segment {
         (Reverse(self.rules.program().rules[rule.index()].priority), self.sequence(rule))
     }
 
-    /// Returns the table that a route jumps to, as an id in the base (the rule set as last compiled
-    /// in full). `None` if the route does not jump.
+    /// Returns the table that a route jumps to (`goto`), as an id in the base (the rule set as last
+    /// compiled in full). `None` if the route does not jump.
     pub fn goto_target(&self, rule: RuleId) -> Option<TableId> {
         match self.rules.program().rules[rule.index()].outcome {
             Outcome::Goto(to) => Some(self.base_table(to)),

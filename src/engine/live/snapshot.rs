@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 pub(super) struct Snapshot {
     pub base: Arc<Base>,
-    /// The first segment is the base (the rule set as last compiled in full). The others contain
-    /// inserted routes.
+    /// The segments (groups of routes compiled together). The first is the base (the rule set as
+    /// last compiled in full). The others contain inserted routes.
     pub segments: Vec<Arc<Segment>>,
-    /// Version of the snapshot. A tombstone (mark of a removed route) counts if its version is not
-    /// greater than this version.
+    /// Version of the snapshot. A route with a tombstone (mark of a removed route) is removed in
+    /// this snapshot if the tombstone's version is not greater than this version.
     pub version: u64,
     /// Generation (version number) of the rules after the last edit. Without edits, the generation
     /// of the compiled rules.

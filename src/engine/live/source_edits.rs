@@ -15,16 +15,16 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The files from which live rules are compiled again, apart from the current rule texts: the name
-/// of the main file, and the contents of word lists. Contents are stored as they were first loaded.
-/// If the rules were not read from disk, unused files are stored too, because they could not be
-/// read again.
+/// The files that a recompilation of live rules needs in addition to the current rule texts: the
+/// name of the main file, and the contents of word lists. Contents are stored as they were first
+/// loaded. If the rules were not read from disk, unused files are stored too, because they could
+/// not be read again.
 #[derive(Clone, Default)]
 pub(super) struct StoredFiles {
     pub main: String,
     contents: Arc<HashMap<String, Vec<u8>>>,
-    /// Reads from the folder of the rules, if an edit imports a file for the first time. `None` if
-    /// the rules were not read from disk.
+    /// The loader for the folder of the rules, used if an edit imports a file for the first time.
+    /// `None` if the rules were not read from disk.
     disk: Option<DiskLoader>,
 }
 

@@ -47,19 +47,20 @@ pub(super) struct Writer {
     edit_log: Option<Vec<Edit>>,
 }
 
-/// How all current routes use message fields and jump (`goto`) between tables. A new route must be
-/// compatible with them: equal field types, no cycle of jumps.
+/// How all current routes use message fields and jump (`goto`) between tables. A new route must
+/// agree with these routes on the type of each field, and its jumps must not close a cycle.
 struct Constraints {
-    /// The declared `input`. Without a declaration, counts from which the types of message fields
-    /// are inferred. For each field and kind of use, they hold the number of routes with this use.
+    /// The declared `input`. Without a declaration: for each message field and each way to use it,
+    /// the number of routes that use the field in this way. The types of fields are inferred from
+    /// these counts.
     counted: CountedFields,
     jumps: GotoGraph,
 }
 
 /// Counters that identify a state of the live rules. Each edit of a route advances them.
 struct Revision {
-    /// The number of the last change: an edit of a route, or an installed merge. It is also written
-    /// into the marks of removed routes (tombstones).
+    /// The number of the last change: an edit of a route, or an installed merge. The marks of
+    /// removed routes (tombstones) also contain such a number.
     version: u64,
     /// The version number (generation) of the rules with all edits. Full recompilations in the
     /// background (merges) and compactions keep it, because they change no decision.
@@ -87,8 +88,9 @@ pub(super) enum Completion {
     /// The result is part of the mutable state. The caller must publish a snapshot, so that
     /// decisions use the result.
     Installed,
-    /// The rules were compiled in full by another thread after the work began, so the result was
-    /// discarded. Or the result did not suit a route that was inserted after the work began.
+    /// The result was discarded, for one of two reasons. Another full compilation replaced the
+    /// rules after the work began. Or, for a merge: a route that was inserted after the work began
+    /// reads more of the earlier messages than the merged rules would record.
     Superseded,
 }
 
@@ -102,10 +104,10 @@ impl Constraints {
         }
     }
 
-    /// Subtracts the field uses of a removed route (the fields that it reads, as which kinds of
-    /// value) from the counts. Returns false if this changes the inferred type of a field that
-    /// other routes read. The counts are changed in both cases, so a caller that does not remove
-    /// the route must add the uses again.
+    /// Subtracts the field uses of a removed route from the counts. A use is a field that the route
+    /// reads, with the kinds of value that it accepts. Returns false if this changes the inferred
+    /// type of a field that other routes read. The counts are changed in both cases, so a caller
+    /// that does not remove the route must add the uses again.
     fn remove_uses(&mut self, used: Option<&Arc<RouteUses>>) -> bool {
         self.uses().zip(used).is_none_or(|(uses, used)| uses.remove_route(used))
     }
@@ -132,7 +134,7 @@ impl Constraints {
 
 impl Revision {
     /// Increments the number of the last edit and the number of pending edits, and creates a new
-    /// generation.
+    /// generation (version number of the rules).
     fn advance(&mut self) {
         self.version += 1;
         self.generation = next_generation();
@@ -174,7 +176,7 @@ impl Writer {
         Arc::get_mut(&mut self.catalog.base)
     }
 
-    /// True if a table has a current route of this name.
+    /// True if a table has a route of this name that no edit has removed.
     pub fn contains(&self, table: TableId, name: &str) -> bool {
         self.catalog.find(table, name).is_some()
     }
@@ -194,7 +196,7 @@ impl Writer {
         self.background.last_failure.as_ref().map(|failure| &failure.error)
     }
 
-    /// True if no background work (merge or compaction) is scheduled or running.
+    /// True if no recompilation is scheduled or running in the background.
     pub fn is_idle(&self) -> bool {
         self.background.merge.is_idle() && !self.background.compaction.is_running()
     }
@@ -349,8 +351,8 @@ impl Writer {
         self.background.merge.record_removal(key);
     }
 
-    /// Removes the segments in `old` from the lists of current segments. Precondition: these
-    /// segments have no current route.
+    /// Removes the segments (groups of routes compiled together) in `old` from the lists of current
+    /// segments. Precondition: these segments have no current route.
     fn drop_segments(&mut self, old: &[Arc<Segment>]) {
         for list in self.background.merge.segments_mut().into_iter().chain([&mut self.added_segments]) {
             list.retain(|segment| !old.iter().any(|old| Arc::ptr_eq(old, segment)));
@@ -386,8 +388,9 @@ impl Writer {
     }
 }
 
-/// True if the rules `base`, which were compiled in full, keep all fields of recorded messages that
-/// the rules of a new route read.
+/// True if the history that the rules `base` record is sufficient for the rules `new`: `new` reads
+/// no other fields of earlier messages, and no older messages. `base` was compiled in full; `new`
+/// contains a new route.
 fn keeps_history_for(base: &Rules, new: &Rules) -> bool {
     match (base.rule_set().history_plan(), new.rule_set().history_plan()) {
         (Some(kept), Some(read)) => kept.covers(read),

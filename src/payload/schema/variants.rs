@@ -33,13 +33,14 @@ pub(super) fn add_variants(schema: &mut Json, rules: &Rules, payload: &Payload) 
 /// The position of an object in a payload, with the keys and rules that apply at this position.
 struct ObjectPosition<'p> {
     /// The variable that contains the object or an object around it: the payload itself, or the
-    /// element of an `each` block.
+    /// element of an `each` block (rules for each element of a list).
     root: BindingId,
     /// The keys that lead from the variable's value to the object.
     keys: Vec<Arc<str>>,
     /// The path from the root of a probe payload (a payload built to test the rules) to the object.
     steps: Vec<PathStep<String>>,
-    /// The rules of the `each` block or payload that contains the object.
+    /// The rules of the payload, or of the `each` block (rules for each element of a list), that
+    /// contains the object.
     block: &'p Block,
 }
 
@@ -136,10 +137,10 @@ impl VariantBuilder<'_, '_> {
     }
 
     /// Returns the fields that would satisfy a rule that a probe object violates: at least one of
-    /// them is required. `field` is the field whose value the probe sets, and `dicts` are its empty
-    /// dicts. The first part of the result is the name of the dict that must contain the fields, or
-    /// `None` if the object itself must. Returns `None` if the violation may depend on other
-    /// fields.
+    /// them is required. `field` is the field whose value the probe sets, and `dicts` are the empty
+    /// dicts in the probe. The first part of the result is the name of the dict that must contain
+    /// the fields. It is `None` if the object itself must contain them. Returns `None` if the
+    /// violation may depend on other fields.
     fn required_fields(
         &self,
         found: &FoundViolation,

@@ -21,10 +21,10 @@ pub enum EvalStep<'a> {
     Rule(RuleId),
     /// The use of a table's default, because no rule of the table chose a statement.
     Default(TableId),
-    /// The evaluation of a condition, or of a condition inside another.
+    /// The evaluation of a condition, which may be a part of another condition.
     Cond(&'a Cond),
-    /// The check whether a branch's condition can be used: whether all values that the condition
-    /// reads are present.
+    /// The check whether a condition of a choice's branch can be used: whether all values that the
+    /// condition reads are present.
     Guard(&'a Guarded),
     /// The evaluation of a value, as an operand of a condition, a `let` body or an argument.
     Operand(&'a Expr),
@@ -44,8 +44,8 @@ pub enum StepResult<'a> {
     Value(Value<'a>),
 }
 
-/// Receives the steps of an evaluation. An observer may call the evaluator, which then reports
-/// further steps to it.
+/// An observer of an evaluation, which receives the steps of the evaluation. An observer may call
+/// the evaluator, which then reports further steps to the observer.
 pub trait Observer<'a>: Sized {
     /// Called before the evaluator evaluates a step, such as a condition.
     fn step_started(eval: &mut Evaluator<'a, Self>, step: EvalStep<'a>) {

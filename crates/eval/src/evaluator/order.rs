@@ -6,7 +6,7 @@ use rulec_base::broken_invariant;
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Part, Program};
 use smallvec::SmallVec;
 
-/// Caches for each `let` of a program whether its evaluation calls host functions.
+/// A cache that says for each `let` of a program whether its evaluation calls host functions.
 #[derive(Debug)]
 pub struct HostCallFacts {
     /// Whether the program declares any host function.

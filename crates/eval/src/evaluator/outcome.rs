@@ -29,8 +29,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     }
 
     /// Returns the ids of the nodes that a router selects. The message's field `next` lists the ids
-    /// of all nodes that may run next. If that field is missing, a destination such as `next[0]` is
-    /// returned as this text instead of an id.
+    /// of all nodes that may run next. If that field is missing, returns the text of a destination,
+    /// such as `next[0]`, instead of an id.
     pub fn eval_next_nodes(&mut self, outcome: &Outcome) -> Vec<String> {
         let Outcome::Next { destinations, next, .. } = outcome else { return Vec::new() };
         let next = self.eval_expr(self.program.value(*next)).elements();

@@ -9,8 +9,9 @@ use rulec_sema::hir::{Cond, Fold, Part, Var, VarId};
 impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     /// Evaluates a quantifier over `list`: calls `run_loop`, which evaluates `body` for the
     /// elements. Returns `None` without this call if `list` is not a list or if the work would
-    /// exceed a limit. `quantifier` is the node of the quantifier; it decides whether outer
-    /// elements are in scope.
+    /// exceed a limit. `quantifier` is the node of the quantifier. If this node reads no element of
+    /// an enclosing quantifier, the enclosing quantifiers' variables are out of scope during the
+    /// loop.
     pub(super) fn run_quantifier<T>(
         &mut self,
         quantifier: Part<'a>,
@@ -33,7 +34,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         Some(result)
     }
 
-    /// Evaluates a fold: computes its value from the elements of `list` for which `body` is true.
+    /// Evaluates a fold, such as a count or a sum: computes its value from the elements of `list`
+    /// for which `body` is true.
     pub(super) fn eval_fold(
         &mut self,
         fold: &'a Fold,

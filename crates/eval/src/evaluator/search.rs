@@ -8,9 +8,11 @@ use rulec_lang::value::Tri;
 use rulec_sema::hir::{Outcome, Rule, RuleId, TableId};
 use smallvec::SmallVec;
 
-/// What the search for the chosen statement of one decision has done so far.
+/// The progress of the search in one decision: the `goto`s that were followed, and the tables whose
+/// search has begun.
 struct SearchState {
-    /// Rules whose `goto` led to the current table, in the order in which the search took them.
+    /// Rules whose `goto` led to the current table, in the order in which the search followed the
+    /// `goto`s.
     path: SmallVec<[RuleId; 4]>,
     /// For each table, whether its search has begun. A table is not searched twice: if its first
     /// search had chosen a statement, the decision would have ended.

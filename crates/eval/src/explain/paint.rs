@@ -2,7 +2,8 @@
 
 use crate::trace::Mark;
 
-/// Adds terminal colours to texts if the field is true; otherwise leaves texts plain.
+/// A painter that adds terminal colours to texts if the field is true; otherwise it leaves texts
+/// plain.
 #[derive(Clone, Copy)]
 pub(super) struct Painter(pub bool);
 

@@ -1,4 +1,5 @@
-//! Names the earlier messages that decided a condition on the history, with their times.
+//! Names the earlier messages that decided the result of a condition on the history, with their
+//! times.
 
 use super::show::format_thousands;
 use crate::trace::{PastMessage, PastTrace, TraceNode};
@@ -6,8 +7,8 @@ use rulec_base::diag::{Language, Message};
 use rulec_base::message;
 use rulec_base::text::to_one_line;
 
-/// Returns the data about the earlier messages that decided a condition. The node is the condition,
-/// or refers to it by a name or a negation.
+/// Returns the data about the earlier messages that decided a condition: the condition of `node`,
+/// or of the only child of `node`, for example if `node` is a negation.
 pub(super) fn past_of(node: &TraceNode) -> Option<&PastTrace> {
     node.past.as_ref().or_else(|| match node.children.as_slice() {
         [child] => past_of(child),
@@ -15,8 +16,8 @@ pub(super) fn past_of(node: &TraceNode) -> Option<&PastTrace> {
     })
 }
 
-/// Returns a phrase that names the newest message that decided the condition. `None` if no message
-/// decided it.
+/// Returns a phrase that names the newest message that decided the result of the condition. `None`
+/// if no message decided it.
 pub(super) fn deciding_message(node: &TraceNode, language: Language) -> Option<String> {
     let PastTrace { count, newest, .. } = past_of(node)?;
     let PastMessage { at, age } = newest.as_ref()?;

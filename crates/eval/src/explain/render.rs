@@ -53,7 +53,7 @@ struct TreeLine {
     dim_suffix: String,
     /// Values that a test read, or reasons, shown in the right column.
     notes: Vec<String>,
-    /// Whether the notes say why a condition is unknown. They are then shown in a warning colour.
+    /// Whether the notes say why a condition is unknown. Such notes are shown in a warning colour.
     warn: bool,
 }
 
@@ -358,7 +358,7 @@ impl TreeRenderer {
         }
     }
 
-    /// Adds the list elements on which each `count` evaluated its condition, `depth` levels deep.
+    /// Adds a line of level `depth` for each element on which a `count` evaluated its condition.
     fn push_counted_elements(&mut self, operands: &[Operand], depth: usize) {
         for elements in operands.iter().filter_map(|operand| operand.elements.as_ref()) {
             self.push_elements(elements, depth);

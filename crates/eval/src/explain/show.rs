@@ -30,8 +30,8 @@ pub(super) fn format_operand(operand: &Operand, language: Language) -> String {
 
 /// Maximum number of characters of the name of an operand, which may be an expression.
 const MAX_NAME_CHARS: usize = 50;
-/// Number of characters at the end of a long name that are shown. An expression that is cut only at
-/// its end reads as another expression: `(sum … )` for `(sum …) + n`.
+/// Number of characters at the end of a long name that are shown. If only the start were shown, an
+/// expression could look like another one: `(sum … )` for `(sum …) + n`.
 const NAME_END_CHARS: usize = 20;
 
 /// Escapes the name of an operand, and leaves out the middle of a long name.
@@ -50,7 +50,8 @@ pub(super) fn format_value(json: &Json, language: Language) -> String {
     printer.text
 }
 
-/// Writes a value as short text for a terminal. Words such as `missing` are in `language`.
+/// A printer that writes a value as short text for a terminal. Words such as `missing` are in
+/// `language`.
 struct ValuePrinter {
     text: String,
     language: Language,

@@ -1,5 +1,5 @@
 //! Summarizes an explanation. The first sentence names the chosen statement and the conditions that
-//! decided. Near misses follow, such as routes that were not chosen although an operand of their
+//! led to it. Near misses follow, such as routes that were not chosen although an operand of their
 //! condition was true. The rendered tree shows the details.
 
 use super::past::{deciding_message, searched_messages};
@@ -17,7 +17,7 @@ use std::borrow::Cow;
 const MAX_LISTED_ITEMS: usize = 3;
 
 /// Returns the summary of an explanation: a sentence about the chosen statement, a line for each
-/// near miss, and warnings.
+/// near miss (route that was nearly chosen), and warnings.
 pub(super) fn summarize(explanation: &Explanation, language: Language) -> String {
     let mut lines = vec![choice_sentence(explanation, language)];
     for name in &explanation.missing_args {
@@ -138,7 +138,7 @@ struct MissedRoute<'a> {
     route: &'a RouteTrace,
     failed_conditions: Vec<&'a TraceNode>,
     /// Whether the route is a near miss: an operand of its condition was true, the condition was
-    /// unknown, or no operand failed because all were ignored.
+    /// unknown, or all operands were ignored because values are missing.
     is_near_miss: bool,
 }
 
@@ -160,7 +160,8 @@ impl NearMiss<'_> {
     }
 }
 
-/// Returns the near misses of a decision, those with the fewest failed conditions first.
+/// Returns the near misses of a decision (routes that were nearly chosen), those with the fewest
+/// failed conditions first.
 pub(super) fn near_misses(explanation: &Explanation) -> Vec<NearMiss<'_>> {
     let mut missed = Vec::new();
     collect_missed_routes(&explanation.trace, &mut missed);
@@ -170,8 +171,8 @@ pub(super) fn near_misses(explanation: &Explanation) -> Vec<NearMiss<'_>> {
     near.map(|miss| NearMiss { route: miss.route, failed: miss.failed_conditions }).collect()
 }
 
-/// Collects the routes that were tried but whose condition was not true. Includes the routes of
-/// tables that a `goto` reached.
+/// Collects the routes that were tried but whose condition was not true, in the table and in the
+/// tables to which its `goto`s led.
 fn collect_missed_routes<'a>(table: &'a TableTrace, missed_routes: &mut Vec<MissedRoute<'a>>) {
     for route in &table.routes {
         if let Some(inner) = &route.table {
@@ -199,9 +200,10 @@ fn collect_missed_routes<'a>(table: &'a TableTrace, missed_routes: &mut Vec<Miss
     }
 }
 
-/// Adds to `conditions` the operands of a condition whose result is `expected_result` (true or
-/// false). An unknown operand counts as false. A use of a `let` is added as a whole, not split into
-/// the operands of its body.
+/// Splits the condition of `node` into its operands, and adds the operands with the result
+/// `expected_result` (true or false) to `conditions`. An unknown operand counts as false. Of an
+/// `or` that is true, only the first true operand is added; an `or` that is false is added as a
+/// whole. A use of a `let` is never split.
 fn collect_conditions_with_result<'a>(
     node: &'a TraceNode,
     expected_result: Mark,
@@ -248,8 +250,9 @@ fn true_condition_message(node: &TraceNode, language: Language) -> Message {
     }
 }
 
-/// Returns the text that a test found in a value, such as the matching keyword; `None` if it found
-/// none. The test is the trace node itself, or its only child if that is true.
+/// Returns the text that a test found in a value, such as the matching keyword. The test is the
+/// trace node itself, or its only child if the child's result is true. `None` if the test found no
+/// text.
 fn found_text(node: &TraceNode) -> Option<&str> {
     node.found.as_deref().or_else(|| match node.children.as_slice() {
         [child] if child.result == Mark::True => found_text(child),

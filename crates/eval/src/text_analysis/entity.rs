@@ -8,8 +8,8 @@ use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Maximum number of matches that one expression of an entity gives for a text. The limit bounds
-/// the time and is not tuned: each search may read the whole text.
+/// Maximum number of matches that one regular expression of an entity gives for a text. The limit
+/// bounds the time and is not tuned: each search may read the whole text.
 pub const MAX_MATCHES: usize = 1000;
 
 #[derive(Debug)]
@@ -53,8 +53,9 @@ impl EntityFinder {
         Some(groups)
     }
 
-    /// Returns all matches in the order of the text. Of two expressions whose matches overlap, only
-    /// the match of the earlier one is returned. Each expression gives at most [`MAX_MATCHES`].
+    /// Returns all matches in the order of the text. If matches of two expressions overlap, only
+    /// the match of the expression that is declared first is returned. Each expression gives at
+    /// most [`MAX_MATCHES`].
     pub fn find_all(&self, text: &str) -> Vec<EntityMatch> {
         let mut matches: BTreeMap<usize, EntityMatch> = BTreeMap::new();
         for pattern in self.patterns.iter().filter_map(LazyRegex::compiled) {

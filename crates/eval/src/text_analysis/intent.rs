@@ -41,8 +41,8 @@ fn training_error(analysis: &Analysis, error: &TrainError) -> Diagnostic {
     }
 }
 
-/// Classifies a text. Returns a record with the chosen intent, the best candidate and the score; a
-/// result that does not exist is omitted.
+/// Classifies a text. Returns a record with the chosen intent, the best candidate and the score.
+/// The intent and the candidate are left out if the classifier found none.
 pub fn classify_to_json(classifier: &Classifier, text: &str) -> Json {
     let verdict = classifier.classify(text);
     let best = verdict.ranked().first().filter(|best| best.score > 0.0);

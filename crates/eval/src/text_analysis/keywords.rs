@@ -3,8 +3,9 @@
 //!
 //! A word is a run of word characters, with apostrophes inside. Korean is split at spaces. Chinese
 //! and Japanese are written without spaces. With the Cargo feature `chinese`, such text is
-//! segmented by jieba's dictionary. Without it, such text is split at function characters (的, 了, 我
-//! …). Each piece then gives its pairs of adjacent characters as words, as in search indexes.
+//! segmented by jieba's dictionary. Without the feature, such text is split at function characters
+//! (的, 了, 我 …). Then each pair of adjacent characters of a piece counts as a word, as in search
+//! indexes.
 
 use super::COMPARISON_MODE;
 use super::stop_words;

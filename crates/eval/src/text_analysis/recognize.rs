@@ -1,6 +1,6 @@
 //! Recognizes URLs, e-mail addresses, dates, times, amounts of money, phone numbers and numbers.
-//! Each recognizer is an entity with its own expressions, and a function that checks a match and
-//! normalizes its fields. The crate `linkify` finds URLs and addresses.
+//! The crate `linkify` finds URLs and addresses. Each other entity has a recognizer: regular
+//! expressions that find it, and a function that checks a match and normalizes its fields.
 
 mod normalize;
 
@@ -11,8 +11,8 @@ use serde_json::Map;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// The names of the recognized entities. Of two matches that overlap, only the one whose name comes
-/// first in this list counts.
+/// The names of the recognized entities. If two matches overlap, only the match whose entity comes
+/// first in this list is returned.
 pub const RECOGNIZED: [&str; 7] = ["url", "email", "date", "time", "money", "phone", "number"];
 
 /// A recognizer of one kind of entity, such as dates, that finds it by regular expressions.
@@ -20,7 +20,7 @@ struct Recognizer {
     name: &'static str,
     patterns: &'static [&'static str],
     /// Normalizes the fields of a match. The first argument is the whole text. Returns false if the
-    /// match is not such an entity, for example the date February 30.
+    /// match is not an entity of this kind, for example the date February 30.
     normalize: fn(&str, &mut EntityMatch) -> bool,
 }
 
@@ -32,15 +32,16 @@ const RECOGNIZERS: [Recognizer; 5] = [
     Recognizer { name: "number", patterns: &NUMBERS, normalize: normalize::number },
 ];
 
-/// A number with a decimal point, or with points between thousands and a decimal comma.
+/// Regular expression for a number with a decimal point, or with points between thousands and a
+/// decimal comma.
 macro_rules! number {
     () => {
         r"(?<amount>[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]{1,2}|[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?)"
     };
 }
 
-/// An amount of money. In addition to the notations of `number!`, it may have a decimal comma, or
-/// points between thousands only.
+/// Regular expression for an amount of money. In addition to the notations of `number!`, it accepts
+/// a decimal comma, or points between thousands only.
 macro_rules! amount {
     () => {
         concat!(
@@ -50,7 +51,7 @@ macro_rules! amount {
     };
 }
 
-/// Chinese units of large numbers.
+/// Regular expression for Chinese units of large numbers.
 macro_rules! chinese_scale {
     () => {
         "万亿|[十百千]?[万亿]"
@@ -72,9 +73,9 @@ macro_rules! day {
     };
 }
 
-/// Dates as people and programs write them. An expression without groups finds a date that cannot
-/// be computed: `tomorrow` depends on the current day, and `1/2/2026` on the order of day and
-/// month.
+/// Regular expressions for dates as people and programs write them. A regular expression without
+/// groups finds a date that cannot be computed: `tomorrow` depends on the current day, and
+/// `1/2/2026` on the order of day and month.
 const DATES: [&str; 9] = [
     concat!(r"(?<year>[12][0-9]{3})-(?<month>1[0-2]|0?[1-9])-", day!()),
     concat!(r"(?<year>[12][0-9]{3})/(?<month>1[0-2]|0?[1-9])/", day!()),
@@ -142,7 +143,8 @@ const NUMBERS: [&str; 1] = [concat!(
     r"))?(?: ?(?<percent>[%％]))?"
 )];
 
-/// URLs whose host is an IPv6 address in brackets, which the crate `linkify` does not find.
+/// Regular expression for URLs whose host is an IPv6 address in brackets. The crate `linkify` does
+/// not find these URLs.
 const ADDRESS_URLS: [&str; 1] = [
     r"[a-z][a-z0-9+.-]*://(?:[a-z0-9._~%!$&'*+,;=:-]+@)?\[(?<host>[0-9a-f:.]+)\](?::[0-9]{1,5})?(?:[/?#][!#-;=?-~]*)?",
 ];

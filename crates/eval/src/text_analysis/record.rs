@@ -1,5 +1,5 @@
 //! Analyses one text completely, for users who want to see everything that rules could read about
-//! it. It calls the same functions as conditions do.
+//! the text. The analysis calls the same functions as conditions do.
 
 use super::entity::{EntityFinder, EntityMatch};
 use super::{build_function, max_work_per_byte, recognize};
@@ -18,19 +18,21 @@ use std::collections::BTreeMap;
 /// or the `fields` of an entity are empty, they are left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RequestAnalysis {
-    /// The name of the intent; `None` if no intent is clear enough.
+    /// The name of the intent; `None` if no intent has a sufficient score and a sufficient lead.
     pub intent: Option<String>,
-    /// The score of the best intent, from 0 to 1, even if it is not clear enough.
+    /// The score of the best intent, from 0 to 1, even if the score or the lead is too low to
+    /// choose the intent.
     pub score: f64,
-    /// The name of the best intent, even if it is not clear enough; `None` if its score is 0.
+    /// The name of the best intent, even if its score or lead is too low to choose the intent.
+    /// `None` if the score is 0.
     pub best: Option<String>,
     /// All matches of the declared entities and of the built-in ones, in the order of the text.
     pub entities: Vec<FoundEntity>,
     /// The words of the text in order, without repetitions and stop words.
     pub keywords: Vec<String>,
-    /// The score of the lexicon `urgency`, from 0 to 1.
+    /// The score of the lexicon (weighted word list) `urgency`, from 0 to 1.
     pub urgency: f64,
-    /// The scores of the other lexicons by name, from 0 to 1.
+    /// The scores of the other lexicons (weighted word lists) by name, from 0 to 1.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub lexicons: BTreeMap<String, f64>,
     /// The value of the `let` named `context_score` in the rules; `None` if the rules lack it or if
@@ -63,7 +65,8 @@ pub struct FoundEntity {
 pub struct RecordAnalyzer {
     intent: Option<AnalysisFunction>,
     keywords: AnalysisFunction,
-    /// For each lexicon, its name and the function that computes its score for a text.
+    /// For each lexicon (weighted word list), its name and the function that computes its score for
+    /// a text.
     lexicons: Vec<(String, AnalysisFunction)>,
     /// For each declared entity, its name, its finder, and the work of the finder for each byte of
     /// text.
@@ -76,8 +79,9 @@ struct AnalysisFunction {
 }
 
 impl AnalysisFunction {
-    /// Returns the function that computes a feature (such as the intent) of a text. If conditions
-    /// use the feature, it is the function in `hosts` that they call; otherwise it is built here.
+    /// Returns the function that computes a feature (such as the intent) of a text. If the rules
+    /// read the feature, this is the function in `hosts` that their conditions call. Otherwise the
+    /// function is built here.
     fn new(program: &Program, hosts: &[Host], feature: Feature) -> Result<AnalysisFunction, Diagnostic> {
         let used = program.externs.iter().position(|declared| declared.feature == Some(feature));
         let function = match used.and_then(|index| hosts.get(index)) {

@@ -18,7 +18,8 @@ const CHINESE_STOP_WORDS: &str = "的 地 得 了 着 过 吗 呢 吧 啊 呀 �
     如果 可以 可 能 能够 会 要 想 想要 需要 请 请问 请帮 帮 帮我 麻烦 谢谢 你好 您好 一个 一下 一些 一 个 些 上 下 里 中 之 而 \
     以 于 其 此 该 等 并 并且 吗 已 已经 正在 现在 好 好的 嗯";
 
-/// Characters at which Chinese is split if there is no dictionary.
+/// Characters at which Chinese text is split into pieces if the dictionary (Cargo feature
+/// `chinese`) is not available.
 #[cfg(not(feature = "chinese"))]
 const FUNCTION_CHARACTERS: &str =
     "的地得了着过吗呢吧啊呀嘛哦我你您他她它们这那哪是在有没不也都就还又再很太和与或跟把被给对从到让请要想帮";

@@ -7,14 +7,15 @@ use rulec_base::span::Span;
 use rulec_sema::hir::{Cond, CondKind};
 
 impl TracedEvaluator<'_, '_> {
-    /// Returns the source text of a span, on one line, as the trace quotes it. In the body of a
-    /// `def`, the text has the arguments of the call that is evaluated.
+    /// Returns the source text of a span, on one line, as the trace quotes it. If the span is in
+    /// the body of a `def` that is evaluated, the call's arguments replace the parameters.
     pub(super) fn source_text(&self, span: Span) -> String {
         self.text_inside_calls(span, &self.observer.open_calls())
     }
 
-    /// Returns the source text of a span that may be in the body of one of these calls. The last
-    /// call is the innermost one.
+    /// Returns the source text of a span. If the span is in the body of a `def` that one of `calls`
+    /// calls, the parameters are replaced by the arguments of this call. The last element of
+    /// `calls` is the innermost call.
     fn text_inside_calls(&self, span: Span, calls: &[&Cond]) -> String {
         let text = self.observer.source.text(span);
         for (depth, call) in calls.iter().enumerate().rev() {

@@ -121,13 +121,14 @@ impl<'a> TracedEvaluator<'a, '_> {
         TraceNode { note: Some(Note::Decided), ..self.skipped_node(part) }
     }
 
-    /// True if a branch's condition is usable: all values that the condition reads are present.
+    /// True if a condition of a choice's branch is usable: all values that the condition reads are
+    /// present.
     pub(super) fn is_usable(&mut self, condition: &'a Guarded) -> bool {
         self.run_unrecorded(|eval| eval.eval_cond(&condition.usable)).holds()
     }
 
-    /// Builds the node of a branch's condition that is ignored because a value that it reads is
-    /// missing. The node shows these values, and why some of them are missing.
+    /// Builds the node of a condition of a choice's branch that is ignored because a value that it
+    /// reads is missing. The node shows these values, and why some of them are missing.
     pub(super) fn left_out_node(&mut self, condition: &'a Guarded) -> TraceNode {
         let mut node = TraceNode { note: Some(Note::LeftOut), ..self.skipped_node(&condition.cond) };
         let CondKind::And(tests) = &condition.usable.kind else {
@@ -178,8 +179,10 @@ fn index_by_address(conds: Vec<(&Cond, TraceNode)>) -> HashMap<*const Cond, Trac
     conds.into_iter().map(|(cond, node)| (std::ptr::from_ref(cond), node)).collect()
 }
 
-/// True if a comparison of two texts holds apart from stray white space: several spaces in place of
-/// one, or a space next to a Chinese or Japanese character.
+/// True if a comparison of two texts holds after stray white space is removed from both. Stray
+/// white space is white space at either end or next to a Chinese or Japanese character, and all but
+/// one space between two words. Always false if neither text has white space, or if the left text
+/// is longer than [`MAX_CLEANED_BYTES`].
 fn holds_without_blanks(predicate: &Predicate, left: Value<'_>, right: Value<'_>) -> bool {
     let compares = |op: Op| matches!(op, Op::Eq | Op::Contains | Op::StartsWith | Op::EndsWith);
     let is_plain = !predicate.negated && !predicate.mode.word && predicate.mode.quantity.is_none();

@@ -19,13 +19,14 @@ use ts_rs::TS;
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "lowercase")]
 pub enum Mark {
-    /// The condition is true; or, for a table's default, the default was reached.
+    /// The condition is true. For a table's default: the default was used, because no rule of the
+    /// table was chosen.
     True,
     /// The condition is false.
     False,
     /// The condition is unknown: a value was missing or had the wrong type.
     Unknown,
-    /// The condition was not evaluated, or the default was not reached.
+    /// The condition was not evaluated. For a table's default: the default was not used.
     Skipped,
 }
 
@@ -73,7 +74,7 @@ fn is_table_of_routes(kind: &TableKind) -> bool {
     *kind == TableKind::Routes
 }
 
-/// Writes and reads the kind of a table as its name.
+/// Serializes the kind of a table as its name, and deserializes it.
 mod kind_name {
     use super::TableKind;
     use serde::de::Error;
@@ -138,15 +139,16 @@ pub struct RouteTrace {
     pub table: Option<Box<TableTrace>>,
 }
 
-/// Trace of a table's default: whether it was reached, and where it leads.
+/// Trace of a table's default: whether the default was used, and its target.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct DefaultTrace {
-    /// `true` if the default was reached, otherwise `skipped`.
+    /// `true` if the default was used, because no rule of the table was chosen; otherwise
+    /// `skipped`.
     pub result: Mark,
     /// The default's target, such as a handler's name or `goto TABLE`.
     pub to: String,
-    /// Trace of the search in the target table, if the default is a `goto` and was reached.
+    /// Trace of the search in the target table, if the default is a `goto` and was used.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub table: Option<Box<TableTrace>>,
@@ -194,7 +196,8 @@ pub enum Note {
     Decided,
     /// The node is a `let` whose inner conditions are shown earlier, under the same route.
     ShownAbove,
-    /// The node is a branch's condition that was ignored, because a value that it reads is missing.
+    /// The node is a condition of a choice's branch that was ignored, because a value that it reads
+    /// is missing.
     LeftOut,
 }
 
@@ -243,13 +246,15 @@ pub struct TraceNode {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub elements: Option<Elements>,
-    /// The earlier messages that decided this condition; `None` if the condition reads no history.
+    /// The earlier messages that decided the result of this condition; `None` if the condition
+    /// reads no history.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub past: Option<PastTrace>,
 }
 
-/// The earlier messages that decided a condition on the history.
+/// The earlier messages that decided the result of a condition on the history (the earlier messages
+/// with the same key).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct PastTrace {
@@ -257,22 +262,24 @@ pub struct PastTrace {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub searched: Option<usize>,
-    /// The number of messages that decided the condition, such as the counted ones.
+    /// The number of messages that decided the result of the condition, such as the counted ones.
     pub count: usize,
-    /// The newest of these messages; `None` if no single message decided the condition.
+    /// The newest of the messages that decided the condition; `None` if no single message decided
+    /// it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub newest: Option<PastMessage>,
 }
 
-/// An earlier message that decided a condition.
+/// An earlier message that decided the result of a condition.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct PastMessage {
     /// The time of the message.
     pub at: String,
-    /// The number of seconds from the message to the decided message, negative for a message that
-    /// is later. `None` if the decided message has no time.
+    /// The number of seconds from the earlier message to the message that is decided now. Negative
+    /// if the recorded message has a later time. `None` if the message that is decided now has no
+    /// time.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional, type = "number"))]
     pub age: Option<i64>,
@@ -325,8 +332,8 @@ pub struct Elements {
 }
 
 impl TableTrace {
-    /// Translates the generated sentences of this search, and of searches that a `goto` started
-    /// from it.
+    /// Translates the generated sentences in this trace of a search, and in the traces of searches
+    /// that a `goto` started from it.
     pub fn localize(&mut self, language: Language) {
         let default = self.default.iter_mut().filter_map(|default| default.table.as_mut());
         let mut inner: Vec<&mut TableTrace> = default.map(|table| &mut **table).collect();

@@ -156,9 +156,9 @@ impl<'a> TracedEvaluator<'a, '_> {
         arena.catch_exceeded(|| budget::test_predicate(op, left, right, predicate.mode, context)).1
     }
 
-    /// Explains why a predicate is unknown because of its right operand `operand`, whose value
-    /// `right` is present. `left_fits` is true if the operator accepts the left value. `None` if
-    /// the right operand is not the reason.
+    /// Explains how the right operand of a predicate makes the predicate unknown. `operand` is the
+    /// expression of the right operand, and `right` is its value, which is present. `left_fits` is
+    /// true if the operator accepts the left value. `None` if the right operand is not the reason.
     fn explain_right_operand(
         &mut self,
         predicate: &'a Predicate,
@@ -468,7 +468,7 @@ impl<'a> TracedEvaluator<'a, '_> {
         }
     }
 
-    /// Returns how sentences name an expression: by the path of a field, otherwise by the source
+    /// Returns the name of an expression for sentences: the path of a field, otherwise the source
     /// text.
     fn expr_name(&self, expr: &Expr) -> String {
         match &expr.kind {

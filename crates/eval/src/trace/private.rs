@@ -166,8 +166,8 @@ fn truncate_to_json(value: Value<'_>) -> (Json, Option<usize>) {
     (truncate_value(value, MAX_DEPTH), length)
 }
 
-/// Returns the position of a recorded message in its history. `None` if the value is not a recorded
-/// message: a dict that has a position and a time.
+/// Returns the position of a recorded message in its history. A recorded message is a dict that has
+/// a position and a time. `None` for any other value.
 pub(super) fn recorded_position(value: Value<'_>) -> Option<usize> {
     match (value.field(POSITION_FIELD), value.field(AT_FIELD)) {
         (Value::Int(position), Value::Str(_)) => usize::try_from(position).ok(),

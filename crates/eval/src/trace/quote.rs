@@ -27,7 +27,7 @@ impl fmt::Display for Location {
     }
 }
 
-/// Gives explanations access to the source text of rules. Any `Fn(Span) -> String` implements this
+/// Access to the source text of rules, for explanations. Any `Fn(Span) -> String` implements this
 /// trait.
 pub trait Source {
     /// Returns the text of the span; empty if it is not available.
@@ -126,7 +126,8 @@ pub(super) fn substitute_names(text: &str, replacement: &dyn Fn(&str) -> Option<
     result
 }
 
-/// True if a text has white space outside brackets, as operands and operators have.
+/// True if a text is an operation, such as `a + 1`: a text with white space outside brackets. Such
+/// a text needs parentheses inside another operation.
 fn is_operation(text: &str) -> bool {
     let mut depth = 0_usize;
     lex::tokenize(text, 0).any(|token| {

@@ -30,16 +30,16 @@ pub(super) struct TraceRecorder<'a, 's> {
     pub(super) frame: StepFrame<'a>,
     /// The frames of the steps that enclose the innermost step that has not ended, outermost first.
     outer_frames: Vec<StepFrame<'a>>,
-    /// If above 0, steps are not recorded. Counts the open steps inside operands, and the open
-    /// evaluations of values that are only shown.
+    /// If above 0, steps are not recorded. The number of steps inside operands that have not ended,
+    /// plus the number of running evaluations of values that are only shown.
     unrecorded_steps: usize,
     /// The slots (message fields) that were read so far, in the order of the first read.
     pub(super) slots: Vec<SlotId>,
     /// The `let`s whose inner conditions the trace already shows under the current route, so that
     /// it does not show them twice.
     shown_lets: Vec<LetId>,
-    /// The recorded messages that satisfy the condition of the fold that is evaluated now. `None`
-    /// if they are not collected.
+    /// The recorded messages that decide the value of the fold (such as a count) or quantifier that
+    /// is evaluated now. `None` if they are not collected.
     pub(super) fold_messages: Option<FoldMessages>,
     /// For each host function call (a call of the embedding program) that failed so far, whether
     /// the error text may contain a private value.
@@ -53,8 +53,8 @@ pub(super) struct StepFrame<'a> {
     /// The step that has not ended; `None` for the outermost frame, which collects the finished
     /// trace.
     step: Option<EvalStep<'a>>,
-    /// Whether the step is the first use of a `let` under this route, so that the trace shows the
-    /// conditions inside the `let`.
+    /// Whether the step is the first use of a `let` in the trace of the current route. The trace
+    /// then shows the conditions inside the `let`.
     pub(super) shows_let: bool,
     /// The conditions that were evaluated inside the step, with their trace nodes.
     pub(super) conds: Vec<(&'a Cond, TraceNode)>,
@@ -65,34 +65,36 @@ pub(super) struct StepFrame<'a> {
     pub(super) values: Vec<Value<'a>>,
     pub(super) elements: Elements,
     routes: Vec<RouteTrace>,
-    /// `Some` if the table's default was reached. If the default is a `goto`, the inner value is
-    /// the search of the target table.
+    /// `Some` if the table's default was used. If the default is a `goto`, the inner value is the
+    /// search of the target table.
     default: Option<Option<Box<TableTrace>>>,
     /// Trace of the table search that this step (a rule with a `goto`, or a default) started. In
     /// the outermost frame, the finished trace of the decision.
     pub(super) table: Option<TableTrace>,
 }
 
-/// The recorded messages that decide the value of a fold or quantifier, collected while the fold or
-/// quantifier is evaluated.
+/// The recorded messages that decide the value of a fold (such as a count) or quantifier, collected
+/// while the fold or quantifier is evaluated.
 pub(super) struct FoldMessages {
     /// The variable of the fold. The condition may contain other folds, whose elements do not
     /// count.
     pub(super) var: VarId,
-    /// The result that the condition must have for a message to be collected: true for a fold and
-    /// for `any`, false for `all`.
+    /// The result that the condition must have for a message to be collected: true for a fold (such
+    /// as a count) and for `any`, false for `all`.
     pub(super) truth: Tri,
     /// The positions of the messages in the history, in the order of the evaluation.
     pub(super) positions: Vec<usize>,
 }
 
-/// What the recorder must know about a quantifier or fold: the list, the condition on an element,
-/// and the result of this condition that ends the loop early (`None` for a fold).
+/// What the recorder must know about a quantifier or fold (such as a count): the list, the
+/// condition on an element, and the result of this condition that ends the loop early (`None` for a
+/// fold).
 type QuantifierParts<'a> = (&'a Expr, &'a Cond, Option<Tri>);
 
 impl<'a> StepFrame<'a> {
-    /// Returns the list, condition and deciding result of the quantifier or fold that this step
-    /// evaluates. `None` if the step evaluates neither, or if `element` is not its variable.
+    /// Returns the list, condition and deciding result of the quantifier or fold (such as a count)
+    /// that this step evaluates. `None` if the step evaluates neither, or if `element` is not its
+    /// variable.
     fn quantifier_parts(&self, element: &'a Var) -> Option<QuantifierParts<'a>> {
         let (list, own_var, body, deciding_result) = match self.step? {
             EvalStep::Cond(Cond { kind: CondKind::Quantifier { all, list, var, body }, .. }) => {
@@ -252,8 +254,8 @@ impl<'a> TracedEvaluator<'a, '_> {
         self.run_unrecorded(|eval| eval.eval_expr(expr))
     }
 
-    /// Records, for the host calls that failed since the last call of this function, whether their
-    /// error texts may contain a private value.
+    /// Records, for the calls of host functions that failed since the last call of this method,
+    /// whether their error texts may contain a private value.
     fn record_failure_privacy(&mut self, private: bool) {
         let recorder = &mut self.observer;
         recorder

@@ -82,7 +82,8 @@ impl<'a> TracedEvaluator<'a, '_> {
         Some(PastTrace { searched, count: recorded.len(), newest })
     }
 
-    /// True for the history, and for a part of it such as `history within 1h`.
+    /// True for the history (the list of earlier messages), and for a part of it such as `history
+    /// within 1h`.
     pub(super) fn is_history(&self, list: &Expr) -> bool {
         match &list.kind {
             ExprKind::Slot(id) => self.program().history_slot() == Some(*id),

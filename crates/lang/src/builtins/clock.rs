@@ -56,7 +56,7 @@ impl ClockText {
         Some(ClockText::Date([year, u8::from(date.month()).into(), date.day().into()]))
     }
 
-    /// Builds the text in the arena; returns missing if `text` is `None`.
+    /// Builds the date or time of day as a text in the arena; returns missing if `text` is `None`.
     fn build<'a>(text: Option<ClockText>, arena: &'a Arena) -> Value<'a> {
         let Some(text) = text else { return Value::Missing };
         // Writing to a text of the arena never fails.
@@ -102,8 +102,8 @@ fn clock_text(
     }
 }
 
-/// Returns a date or a time of day as `date` or `time` returns it: "09:05:00" for "9:05". `None` if
-/// the text is invalid, or if `function` is neither `date` nor `time`.
+/// Converts a text to the text that the function `date` or `time` returns for it, such as "9:05" to
+/// "09:05:00". `None` if the text is invalid, or if `function` is neither `date` nor `time`.
 pub fn canonical_clock_text(function: Function, text: &str) -> Option<String> {
     let text = match function {
         Function::Date => read_date(text),

@@ -33,22 +33,24 @@ pub enum FindingKind {
     /// A processor or a router is assigned to a node that does not exist. A processor does the work
     /// of a node; a router selects the receivers of its output.
     UnknownNode,
-    /// A node has no processor, or the program's function that creates the processor failed.
+    /// A node has no processor (the code that does its work), or the program's function that
+    /// creates the processor failed.
     NoProcessor,
     /// A node lists a next node that does not exist.
     UnknownNext,
-    /// A route names a target node that does not exist.
+    /// A route (a possible result of a node's router) names a target node that does not exist.
     UnknownTarget,
-    /// A route names an index in `next` that the node does not have. Such a route selects every
-    /// next node.
+    /// A route (a possible result of a node's router) names an index that is outside the node's
+    /// list `next`. Such a route selects every next node.
     MissingTarget,
-    /// A parallel node is a child (a next node) of another parallel node.
+    /// A parallel node (a node that runs its next nodes in parallel) is a child (a next node) of
+    /// another parallel node.
     NestedParallel,
     /// The nodes of a cycle wait for each other. No edge of the cycle is declared a loop-back (an
     /// edge that no node waits for).
     CycleWithoutLoopBack,
-    /// A loop has no exit. A router has a loop-back, but its node has only one next node, or every
-    /// route is a loop-back.
+    /// A loop has no exit. A router has a loop-back (an edge back to an earlier node). But its node
+    /// has only one next node, or every route is a loop-back.
     LoopWithoutExit,
     /// A join (a node that waits for several inputs) has an incoming edge over which no input can
     /// ever arrive.
@@ -57,20 +59,21 @@ pub enum FindingKind {
     ExclusiveJoin,
     /// No path leads from the start to a node.
     Unreachable,
-    /// A route names a target that is not among the next nodes of the router's node. The target
-    /// therefore does not wait for outputs of that node.
+    /// A route (a possible result of a node's router) names a target that is not among the node's
+    /// next nodes. The target therefore does not wait for outputs of that node.
     UnlistedTarget,
     /// A node lists the same next node twice.
     RepeatedNext,
-    /// A parallel node has no children (next nodes).
+    /// A parallel node (a node that runs its next nodes in parallel) has no children (next nodes).
     EmptyParallel,
-    /// A parallel node has a router; the router is never called.
+    /// A parallel node (a node that runs its next nodes in parallel) has a router; the router is
+    /// never called.
     IdleRouter,
     /// A loop-back (an edge back to an earlier node) leads to a node from which no path leads back
     /// to the source of the loop-back.
     LoopBackOutsideLoop,
-    /// Two routes use the same edge, but only one of them declares it a loop-back (an edge back to
-    /// an earlier node).
+    /// Two routes (possible results of a router) use the same edge, but only one of them declares
+    /// the edge a loop-back. A loop-back leads back to an earlier node.
     MixedLoopBack,
 }
 
@@ -82,7 +85,7 @@ impl FindingKind {
     }
 
     /// Returns advice on how to correct this kind of fault. The message about the fault ends with
-    /// it.
+    /// this advice.
     pub fn help(self) -> Message {
         self.name_and_help().1
     }
@@ -193,8 +196,8 @@ impl Finding {
         }
     }
 
-    /// True if the fault lies in a route of the node's router. The diagnostic about the fault then
-    /// also marks the router.
+    /// True if the fault lies in a route (a possible result) of the node's router. The diagnostic
+    /// about the fault then also marks the router.
     pub fn is_about_routes(&self) -> bool {
         use FindingKind::*;
         let kinds = [
@@ -351,8 +354,9 @@ fn check_routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Returns the first index that a route names but that is outside the list of next nodes; `None` if
-/// all are inside. `next_count` is the length of the list.
+/// Returns the first index that a route (a possible result of a router) names but that is outside
+/// the list of next nodes. `None` if all indexes are inside. `next_count` is the length of the
+/// list.
 fn first_index_out_of_range(routes: &[Route], next_count: usize) -> Option<usize> {
     let targets = routes.iter().flat_map(|route| &route.targets);
     targets

@@ -91,12 +91,12 @@ pub struct Vertex {
     pub next: Vec<NodeId>,
     /// Whether the node runs its next nodes in parallel. A parallel node has no output of its own.
     pub parallel: bool,
-    /// The routes that the node's router can select. A router is a function that selects which
-    /// nodes receive an output. `None` if every next node receives the output. The router of a
-    /// parallel node is never called.
+    /// The routes: the possible results of the node's router. A router is a function that selects
+    /// which nodes receive an output. `None` if every next node receives the output. The router of
+    /// a parallel node is never called.
     pub routes: Option<Arc<[Route]>>,
-    /// The targets of the routes that the node's router declares as loop-backs (to an earlier
-    /// node).
+    /// The targets of those routes (possible results of the node's router) that are declared as
+    /// loop-backs, which lead to an earlier node.
     pub loop_backs: HashSet<NodeId>,
     /// The source of each incoming edge over which the node waits for an input, one entry per edge.
     /// Set by [`set_incoming_edges`], which leaves out loop-backs.
@@ -132,7 +132,8 @@ pub fn set_incoming_edges(vertices: &mut [Vertex], index_by_id: &HashMap<NodeId,
 /// One result that a router can select: the nodes that receive an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The nodes that receive the output if the router takes this route, in order.
+    /// The nodes that receive the output if the router selects this route (possible result), in
+    /// order.
     pub targets: Vec<Target>,
     /// Whether the route is a loop-back, which leads to an earlier node. The targets of a loop-back
     /// run immediately and do not wait for other inputs. Inputs that they have already received are
@@ -147,7 +148,7 @@ pub struct Route {
 pub enum Target {
     /// The node `next[i]`, or every next node if the index is out of range.
     Next(usize),
-    /// Every next node of the node whose router takes the route.
+    /// Every next node of the node whose router selects the route.
     Every,
     /// The node with this name.
     Node(NodeId),
@@ -157,20 +158,22 @@ pub enum Target {
 }
 
 impl Route {
-    /// Creates a route to these targets. The route is not a loop-back.
+    /// Creates a route (a possible result of a router) to these targets. The route is not a
+    /// loop-back (a route to an earlier node).
     pub fn to(targets: impl IntoIterator<Item = Target>) -> Self {
         Route { targets: targets.into_iter().collect(), loopback: false }
     }
 
-    /// Returns the same route, but marked as a loop-back.
+    /// Returns the same route (possible result of a router), but marked as a loop-back, which leads
+    /// to an earlier node.
     #[must_use]
     pub fn looping_back(mut self) -> Self {
         self.loopback = true;
         self
     }
 
-    /// Returns the nodes that the route selects for this output. `next` are the next nodes of the
-    /// router's node.
+    /// Returns the nodes that the route (a possible result of a router) selects for this output.
+    /// `next` are the next nodes of the router's node.
     pub fn resolve(&self, next: &[NodeId], output: &Value) -> Vec<NodeId> {
         self.expand_targets(next, |path| {
             let field = path.iter().try_fold(output, |value, name| value.get(name));
@@ -182,8 +185,9 @@ impl Route {
         })
     }
 
-    /// Returns the nodes that the route may select for any output. `next` are the next nodes of the
-    /// router's node. Targets that are read from the output are assumed to be next nodes.
+    /// Returns the nodes that the route (a possible result of a router) may select for any output.
+    /// `next` are the next nodes of the router's node. Targets that are read from the output are
+    /// assumed to be next nodes.
     pub fn possible(&self, next: &[NodeId]) -> Vec<NodeId> {
         self.expand_targets(next, |_| next.to_vec())
     }

@@ -80,8 +80,9 @@ pub fn test_constant<'s>(
     test_predicate(op, left, right, mode, context)
 }
 
-/// True if the work of searching or comparing the operands is within the limits. Reading each
-/// operand once is always allowed, unless the condition is repeated for the elements of a list.
+/// True if the work of searching or comparing the operands is within the limits. The work of
+/// reading each operand once is not limited, unless the condition is repeated for the elements of a
+/// list.
 pub fn within_budget(
     op: Op,
     left: Value<'_>,

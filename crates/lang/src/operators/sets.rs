@@ -47,7 +47,7 @@ enum Key<'v> {
     Float(u64),
     Time(i128),
     Bool(bool),
-    /// A decimal, which has no key of its own: it also equals numbers and texts in several
+    /// A decimal. A decimal has no key, because it also equals numbers and texts in several
     /// notations.
     Decimal,
     Other,

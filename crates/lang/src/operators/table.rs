@@ -42,11 +42,11 @@ pub enum RightOperand {
     Kinds(KindSet),
     /// The right operand has the same kind as the left operand, or both are numbers of any kind.
     Same,
-    /// The operands are compared as texts. Both may be texts, and at least one of them is always a
-    /// text. For two numbers, times or versions, an operator has another form with
-    /// [`RightOperand::Same`].
+    /// The operands are compared as texts. The types of both operands must include texts, and at
+    /// least one of these types must include nothing else. For two numbers, times or versions, an
+    /// operator has another form with [`RightOperand::Same`].
     SomeText,
-    /// The left operand is a list. The right operand has the type of its elements.
+    /// The left operand is a list, and the right operand has the type of the list's elements.
     Element,
     /// The right operand is a string; with `any`, `all` or `none`, a list of strings.
     Text,
@@ -115,8 +115,8 @@ pub enum Implementation {
     /// A function that computes a value from two values. For a prefix operator, the second value is
     /// missing.
     Value(for<'a> fn(Value<'a>, Value<'a>) -> Value<'a>),
-    /// No function. The evaluators implement the operator directly: a logical operator, or one that
-    /// reads a value as a type.
+    /// No function. The evaluators implement the operator directly: a logical operator such as
+    /// `and`, or `as`, which reads a value as a type.
     Structure,
 }
 

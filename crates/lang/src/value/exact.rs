@@ -47,8 +47,8 @@ pub(super) fn compare_decimals(left: Value<'_>, right: Value<'_>) -> Option<Orde
     }
 }
 
-/// Compares two numbers, of which one is a [`Value::Wide`]; `None` if the other one is not an int
-/// or float.
+/// Compares two numbers, of which one is a [`Value::Wide`] (an int beyond `i64::MAX`); `None` if
+/// the other one is not an int or float.
 #[cold]
 pub(super) fn compare_wide(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
     match (left, right) {

@@ -38,8 +38,8 @@ impl RouteLocation {
     }
 }
 
-/// Finds the current routes by name: the routes of the last full compilation that were not removed,
-/// and the inserted routes.
+/// An index of the current routes by name: the routes of the last full compilation that were not
+/// removed, and the inserted routes.
 pub(super) struct Catalog {
     pub base: Arc<Base>,
     /// The routes that were inserted since the last full compilation and not removed since, by

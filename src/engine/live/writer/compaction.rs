@@ -14,8 +14,8 @@ use std::sync::Arc;
 /// Maximum number of segments (groups of inserted routes compiled together) that a rule file may
 /// have without compaction. Searching at most this number of segments is cheap.
 const FEW_SEGMENTS: usize = 3;
-/// Segments (groups of inserted routes) with at least this number of routes are not compacted. The
-/// next full recompilation includes their routes.
+/// Number of routes from which a segment (group of inserted routes) is not compacted any more. The
+/// next full recompilation includes the routes of such a segment.
 const MAX_COMPACTED_ROUTES: usize = 512;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,8 +57,8 @@ pub(in super::super) struct CompactionInput {
     /// them, because all rules must agree on the type of a field.
     pub known_fields: KnownFields,
     pub segments: Vec<Arc<Segment>>,
-    /// The current routes of the segments, in the order of their sequence numbers (which order
-    /// routes of equal priority).
+    /// The current routes that the compaction compiles together, in the order of their sequence
+    /// numbers (which order routes of equal priority).
     pub routes: Vec<(Arc<Route>, SequenceNumber)>,
 }
 
@@ -128,7 +128,8 @@ impl Writer {
         }
     }
 
-    /// Ends the compaction without a result, because its thread could not be started or panicked.
+    /// Ends the compaction (recompilation of inserted routes) without a result, because its thread
+    /// could not be started or panicked.
     pub fn abort_compaction(&mut self) {
         self.background.compaction = CompactionState::Idle;
     }

@@ -31,7 +31,7 @@ pub(super) struct RunningMerge {
     /// oldest first. Decisions use them until the merge is installed.
     segments: Vec<Arc<Segment>>,
     /// The routes that edits removed or replaced since the merge began, as table and name. If the
-    /// new base has them, they are marked as removed in it.
+    /// newly compiled rules have them, they are marked as removed there.
     removed: Vec<RouteKey>,
 }
 
@@ -56,16 +56,16 @@ impl MergeState {
         }
     }
 
-    /// Records for a running merge that an edit removed or replaced a route. Does nothing if no
-    /// merge runs.
+    /// Records for a running merge (a recompilation of all rules) that an edit removed or replaced
+    /// a route. Does nothing if no merge runs.
     pub fn record_removal(&mut self, route: RouteKey) {
         if let MergeState::Running(merge) = self {
             merge.removed.push(route);
         }
     }
 
-    /// Changes the state from idle to scheduled and returns true. Returns false, without an effect,
-    /// if a merge is already scheduled or running.
+    /// Changes the state of the merge (a recompilation of all rules) from idle to scheduled and
+    /// returns true. Returns false, without an effect, if a merge is already scheduled or running.
     fn schedule(&mut self) -> bool {
         let is_idle = self.is_idle();
         if is_idle {
@@ -74,8 +74,8 @@ impl MergeState {
         is_idle
     }
 
-    /// Begins a merge of all inserted routes. Moves their segments (groups of routes) from
-    /// `added_segments` into this state. Returns false if a merge already runs.
+    /// Begins a merge (a recompilation of all rules). Moves the segments (groups of inserted
+    /// routes) from `added_segments` into this state. Returns false if a merge already runs.
     fn begin(&mut self, added_segments: &mut Vec<Arc<Segment>>) -> bool {
         let can_begin = matches!(self, MergeState::Idle | MergeState::Scheduled);
         debug_assert!(can_begin, "two merges at a time");
@@ -88,8 +88,9 @@ impl MergeState {
         can_begin
     }
 
-    /// Records that another base replaces the current one, so that the result of a running merge
-    /// will be discarded. Returns the segments of that merge, for the caller to free.
+    /// Records that other fully compiled rules replace the current ones, so that the result of a
+    /// running merge will be discarded. Returns the segments (groups of inserted routes) of that
+    /// merge, for the caller to free.
     pub fn supersede(&mut self) -> Vec<Arc<Segment>> {
         match std::mem::take(self) {
             MergeState::Running(merge) => {
@@ -101,9 +102,9 @@ impl MergeState {
         Vec::new()
     }
 
-    /// Ends the merge and resets the state to idle. Returns the merge if it was running, otherwise
-    /// `None`. The caller must install its result, or put its segments (groups of inserted routes)
-    /// back into the list of current segments.
+    /// Ends the merge (a recompilation of all rules) and resets the state to idle. Returns the
+    /// merge if it was running, otherwise `None`. The caller must install its result, or put its
+    /// segments (groups of inserted routes) back into the list of current segments.
     fn end(&mut self) -> Option<RunningMerge> {
         match std::mem::take(self) {
             MergeState::Running(merge) => Some(merge),
@@ -112,15 +113,15 @@ impl MergeState {
     }
 }
 
-/// The state from which a merge starts: the current base and the edits. The merge compiles both
-/// into a new base.
+/// The state from which a merge starts: the current base (the rule set as last compiled in full)
+/// and the edits. The merge compiles both into a new base.
 pub(in super::super) struct MergeInput {
     pub base: Arc<Base>,
     pub changes: RouteChanges,
     /// Number of edits that the merge (a recompilation of all rules) includes.
     edits: usize,
-    /// Routes with this or a greater sequence number were inserted after the merge began, so the
-    /// merge does not include them.
+    /// Routes with this or a greater sequence number were inserted after the merge (recompilation
+    /// of all rules) began. The merge does not include them.
     next_sequence: SequenceNumber,
 }
 
@@ -160,8 +161,8 @@ impl Writer {
 
     /// Finishes a merge (a recompilation of all rules) by installing the compiled rules. Discards
     /// them if another recompilation has ended since the merge began. Also discards them if a route
-    /// inserted since then reads fields of recorded messages that the compiled rules do not record.
-    /// The next merge includes that route.
+    /// inserted since then reads more of the earlier messages than the compiled rules record. The
+    /// next merge includes that route.
     ///
     /// # Errors
     /// If the edited texts did not compile. The rules then continue unchanged.
@@ -241,8 +242,8 @@ impl Writer {
     /// Returns a copy of a segment (group of routes) that was added during the merge. In the copy,
     /// the routes have the sequence numbers that they need after the merge, to order routes of
     /// equal priority. A new route keeps its number. `next_sequence` is the first number that was
-    /// free when the merge began. A route with a lower number has replaced a route that the merge
-    /// compiled into the new base. So it gets the number of that route, which is a rule id.
+    /// free when the merge began. A route with a lower number replaces a route that the merge
+    /// compiled into the new base. It gets the number of the replaced route, which is a rule id.
     fn renumbered(&self, segment: &Segment, next_sequence: SequenceNumber) -> Segment {
         let base = self.base();
         let sequence = |(at, route): (usize, &Arc<Route>)| {

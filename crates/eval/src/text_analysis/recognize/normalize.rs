@@ -1,6 +1,7 @@
-//! Checks the matches of the recognizers, and normalizes their fields. Each public function returns
-//! false if the match is not such an entity. The functions also look at the characters around a
-//! match, which its regular expression cannot do.
+//! Checks the matches of the recognizers, and normalizes their fields. Each public function is for
+//! one kind of entity, such as dates. It returns false if the match is not an entity of this kind.
+//! The functions also look at the characters around a match, which its regular expression cannot
+//! do.
 
 use super::super::entity::EntityMatch;
 use serde_json::{Map, Value as Json};
@@ -112,8 +113,9 @@ pub fn time(text: &str, one: &mut EntityMatch) -> bool {
     !is_joined
 }
 
-/// Words that begin with a Chinese unit, such as 万圣节 (Halloween). Shorter words such as 万一 and
-/// 万能 are no such words: in `3万一个月` and `3万能买吗`, 万 is a unit.
+/// Words that begin with a Chinese unit of numbers, such as 万圣节 (Halloween). After a number, the
+/// unit is a part of such a word and not of the number. Short words such as 万一 and 万能 are not
+/// listed, because in `3万一个月` and `3万能买吗`, 万 is a unit.
 const UNIT_WORDS: [&str; 12] = [
     "万圣节",
     "万圣夜",
@@ -169,7 +171,8 @@ pub fn money(text: &str, one: &mut EntityMatch) -> bool {
     is_separate(text, one)
 }
 
-/// Returns the power of ten by which a unit such as 万 or `million` multiplies.
+/// Returns the exponent of the power of ten by which a unit multiplies, such as 4 for 万. 0 without
+/// a unit.
 fn places_of_scale(scale: Option<&str>) -> usize {
     match scale {
         Some("千" | "k" | "thousand") => 3,

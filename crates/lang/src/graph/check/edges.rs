@@ -89,7 +89,8 @@ impl<'s> Graph<'s> {
     }
 
     /// True if the targets of a reachable router are read from the output, and so are known only at
-    /// run time. Any node may then receive the output, so a fault of a join is only a warning.
+    /// run time. Any node may then receive the output, so a fault of a join (node with several
+    /// inputs) is only a warning.
     pub(super) fn has_open_routes(&self) -> bool {
         let is_open = |route: &Route| route.targets.iter().any(|target| matches!(target, Target::Listed(_)));
         let mut reachable = (0..self.vertices.len()).filter(|number| self.is_reachable(*number));
@@ -163,9 +164,10 @@ impl<'s> Graph<'s> {
     ///
     /// - The targets of loop-backs, which repeat them.
     /// - Targets that a route or a parallel node names twice.
-    /// - Targets that are not listed as next nodes, and so do not wait for these outputs.
-    /// - The successors of a parallel node's child, if the child also waits for other inputs: it
-    ///   runs for the parallel node without waiting for them.
+    /// - Targets that are not among the next nodes of their source, and so do not wait for its
+    ///   outputs.
+    /// - The successors of a parallel node's child that has several incoming edges. The parallel
+    ///   node runs this child at once, although it also waits for inputs over the other edges.
     /// - All nodes that receive output from these nodes.
     pub(super) fn repeatable_nodes(&self) -> HashSet<usize> {
         let mut repeatable = Vec::new();

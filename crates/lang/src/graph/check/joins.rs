@@ -87,7 +87,7 @@ pub(super) fn check_joins(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
 }
 
 /// True if the router of `router_node` has a route for which every node in `sources` delivers its
-/// output to the join.
+/// output to `join`. The join is a node that waits for several inputs.
 fn some_route_feeds(graph: &Graph<'_>, router_node: usize, sources: &[usize], join: usize) -> bool {
     let Some(routes) = graph.routes(router_node) else {
         broken_invariant!("a node that chooses among the sources has routes");
