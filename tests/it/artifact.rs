@@ -108,7 +108,7 @@ fn the_rules_of_this_repository_come_back() {
 fn generated_programs_come_back() {
     let compiler = compiler();
     let mut tried = 0;
-    for seed in 0..150 {
+    for seed in seeds(50) {
         let mut random = Random::new(seed);
         let program = Generator::program(&mut random);
         let Ok(rules) = compiler.compile_text(&program.source) else { continue };
@@ -116,7 +116,7 @@ fn generated_programs_come_back() {
         let messages: Vec<Json> = (0..4).map(|_| message(&mut random)).collect();
         assert_alike(&rules, &reload(&compiler, &rules), &messages);
     }
-    assert!(tried > 140, "only {tried}");
+    assert!(tried > 45, "only {tried}");
 }
 
 #[test]
@@ -348,9 +348,10 @@ fn small_rule_sets() -> Vec<(&'static str, Vec<Json>)> {
     ]
 }
 
-/// Flips each bit of the artifact of each rule set, and loads the result.
+/// Flips one bit in `step` of the artifact of each rule set, and loads the result. A `step` that is
+/// odd reaches each bit of a byte, though not each bit of the same byte.
 #[track_caller]
-fn flip_each_bit(sources: &[(&str, Vec<Json>)], thorough: u64) {
+fn flip_bits(sources: &[(&str, Vec<Json>)], step: u64, thorough: u64) {
     for (number, (source, messages)) in sources.iter().enumerate() {
         let rules = compiler().compile_text(source).expect("it compiles");
         assert_agree(&rules, messages, true);
@@ -361,10 +362,11 @@ fn flip_each_bit(sources: &[(&str, Vec<Json>)], thorough: u64) {
             bytes[start + at / 8] ^= 1 << (at % 8);
             bytes
         };
-        let count = (bytes.len() - start) as u64 * 8;
-        let (refused, loaded) = check_forgeries(&compiler(), messages, 0..count, thorough, &flip);
+        let count = (bytes.len() - start) as u64 * 8 / step;
+        let flip_in_step = |number: u64| flip(number * step);
+        let (refused, loaded) = check_forgeries(&compiler(), messages, 0..count, thorough, &flip_in_step);
         println!("{number}: {} bytes, {refused} refused, {loaded} loaded", bytes.len());
-        assert!(refused > 100 && loaded > 100, "{refused} refused, {loaded} loaded");
+        assert!(refused > 20 && loaded > 20, "{refused} refused, {loaded} loaded");
     }
 }
 
@@ -375,12 +377,13 @@ fn flip_each_bit(sources: &[(&str, Vec<Json>)], thorough: u64) {
 fn a_forged_bit_parts_neither_run_from_why_nor_compiled_code_from_the_vm() {
     let source = "route deny when n > 5 and not s contains \"ok\" -> h\nroute allow when n is present -> g";
     let messages = vec![json!({"n": 7, "s": "no"}), json!({"n": 7, "s": "ok"}), json!({"n": 5.5})];
-    flip_each_bit(&[(source, messages)], 1);
+    flip_bits(&[(source, messages)], 1, 1);
 }
 
 #[test]
 fn a_forged_bit_is_refused_or_all_engines_agree() {
-    flip_each_bit(&small_rule_sets(), 16);
+    // A run before a release flips each bit.
+    flip_bits(&small_rule_sets(), if is_long() { 1 } else { 5 }, 16);
 }
 
 /// Former bug: a file with a forged count of tables had a rule in a table that did not exist, and

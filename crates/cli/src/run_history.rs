@@ -231,7 +231,7 @@ impl RunHistory {
         let unrecorded = self.unrecorded.load(Ordering::Relaxed);
         if unrecorded > 0 {
             term.print_note(&message!(
-                "{unrecorded} messages were not recorded, because they have no time `now` or no key of the history"
+                "messages that were not recorded, because they have no time `now` or no key of the history: {unrecorded}"
             ));
         }
     }
