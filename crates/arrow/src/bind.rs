@@ -157,8 +157,8 @@ pub(crate) struct BoundField {
     /// columns.
     pub index: usize,
     pub path_id: PathId,
-    /// The kinds (list, dict or both) that the rules read from this field as whole values. Empty if
-    /// the rules read only elements of lists and fields of dicts.
+    /// Which of the kinds list and dict the rules read from this field as a whole, as in a
+    /// comparison of two lists. Empty if the rules read only elements of lists and fields of dicts.
     pub whole_kinds: KindSet,
     /// Whether the rules also read this field as text, which requires formatting of times.
     pub as_text: bool,
@@ -354,10 +354,11 @@ impl Binder<'_> {
         bound
     }
 
-    /// Binds the message field `path_id` to the column at position `index` among the columns of the
-    /// same object. `column_kinds` are the kinds of value that the column can contain. `uniform` is
-    /// true if the column type guarantees that all its values have one type. If the field is an
-    /// object with the same fields in every row, `inside` contains the bound fields of the object.
+    /// Binds the message field `path_id` to its column. `index` is the position of the column in
+    /// the record batch or, for a field inside an object, among the columns of that object.
+    /// `inside` contains the bound fields of an object that has the same fields in every row;
+    /// `None` for any other field. `column_kinds` are the kinds of value that the column can
+    /// contain. `uniform` is true if the column type guarantees that all its values have one type.
     fn bind_field(
         &self,
         index: usize,

@@ -176,9 +176,9 @@ fn append_answer(
     }
 }
 
-/// Decides every row of a part (a batch with errors for unreadable rows). If each column has a
-/// single type, the engine's slots are filled column by column, otherwise row by row. `on_row`
-/// receives the index of each row, and the row's decision or error.
+/// Decides every row of a part (a batch with errors for unreadable rows). If all values of each
+/// column have one type and no row is unreadable, fills the engine's slots column by column,
+/// otherwise row by row. `on_row` receives the index of each row, and the row's decision or error.
 fn decide_rows(
     session: &mut Session,
     binding: &Binding,
@@ -292,7 +292,8 @@ impl PayloadJudge {
     }
 }
 
-/// Converts rows of batches to JSON messages, for callers that need more than decisions.
+/// Converts rows of record batches to JSON messages, for callers that use the messages themselves,
+/// not only decisions about them.
 pub struct Messages {
     binding: Binding,
 }

@@ -34,8 +34,8 @@ impl<'s> Needs<'s> {
             || self.plan.child_paths(path_id).any(|(_, child)| self.contains(child))
     }
 
-    /// True for a column that need not be read. The entry does not need its field, and no value of
-    /// its Arrow type has a kind that rules can read.
+    /// True if the column of a message field need not be read: the entry does not need the field,
+    /// and rules can read no value of the column's Arrow type.
     pub fn can_skip(&self, path_id: PathId, field: &Field, text_format: TextFormat) -> bool {
         possible_kinds(field, text_format).is_empty() && !self.contains(path_id)
     }

@@ -155,7 +155,8 @@ fn inner_cell_to_value<'b>(bump: &'b Bump, cell: CellValue<'b>, representable: &
 }
 
 /// Converts a row to a parsed JSON message. Numbers at the paths `decimal_paths` keep all their
-/// digits. `masked` masks the private keys that an error names.
+/// digits. In an error about invalid JSON, `masked` hides the keys that the caller treats as
+/// private.
 ///
 /// # Errors
 /// Returns an error if a cell of a JSON column is not valid JSON.

@@ -1,5 +1,5 @@
-//! Runs payload and workflow cases. They differ from the other cases: a case contains no rules, and
-//! the rule files that are bundled with `rulec` decide.
+//! Runs conformance cases of payloads and workflows. Such a case contains no rules, unlike a case
+//! of routes, choices or flows: the rule files that are bundled with `rulec` decide it.
 
 use super::{RunSetting, Verdict};
 use crate::{payload, workflow};

@@ -15,7 +15,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Function that creates the router of a workflow node; the router selects the next nodes. The
-/// arguments are the node's members `rule` (the name of the rule) and `rule_text` in the case.
+/// arguments are the members `rule` (the name of the rule) and `rule_text` that the conformance
+/// case gives for the node.
 pub type RouterFn<'r> = &'r dyn Fn(&str, &str) -> Result<Arc<dyn ConditionalRouter>, Message>;
 
 /// Names of the kinds of cases that [`check_case`] can run.

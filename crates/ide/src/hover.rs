@@ -77,8 +77,9 @@ impl Analysis {
         lines.any(|line| line.split_whitespace().next() == Some("history"))
     }
 
-    /// Returns the hover text of a word of the history: `previous`, or a word of a `history`
-    /// statement or of a part of the history. `None` for other words.
+    /// Returns the hover text of a word that concerns the history of messages. Such words are
+    /// `previous`, `history`, and the words after `history` in a statement or an expression, such
+    /// as `keep` and `within`. `None` for other words.
     fn history_hover(&self, file: FileId, tokens: &[Token], index: usize) -> Option<Hover> {
         let text = self.text(file);
         let word = |index: usize| tokens.get(index).map_or("", |token| token.text(text));

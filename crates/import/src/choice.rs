@@ -333,8 +333,8 @@ struct BranchConditions {
 }
 
 /// Translates the conditions of the branch `label`. Adds differences from the original system to
-/// `findings`. `is_any` is true if one condition suffices for the branch. `spelling` is the
-/// spelling of the choice.
+/// `findings`. `is_any` is true if one true condition suffices for the branch. `spelling` says
+/// whether the JSON of the choice spells operators in capitals, such as `GREATER_THAN`.
 fn read_conditions(
     conditions: &[JsonNode<'_>],
     (is_any, spelling): (bool, Spelling),

@@ -78,8 +78,8 @@ pub(super) struct ConditionFindings {
 
 impl ConditionFindings {
     /// Records the members of an object that the importer did not read. The original system ignores
-    /// such members.
-    /// `side` is the key of the side, `left` or `right`, or `None` for the condition itself.
+    /// such members. `side` is `left` or `right` if the object is a side of a condition, and `None`
+    /// if it is the condition itself.
     fn record_unread(&mut self, object: &ObjectReader<'_>, side: Option<&str>) {
         let unread = object.unread_members().into_iter();
         let mut unread: Map<String, Json> =
@@ -93,8 +93,9 @@ impl ConditionFindings {
         }
     }
 
-    /// Returns the recorded members, and the same members as texts `key: value` for notes to the
-    /// author. Clears the record.
+    /// Returns the members of JSON conditions that were recorded as unread, and removes them from
+    /// the record. The second value contains the same members as texts `key: value`, for notes to
+    /// the author.
     pub(super) fn take_unread(&mut self) -> (Map<String, Json>, Vec<String>) {
         let unread = std::mem::take(&mut self.unread_members);
         let mut texts = Vec::new();

@@ -11,8 +11,9 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
-/// Key of the object that replaces a value which is not JSON, such as `NaN`. If a document with
-/// such values contains this key itself, the key counts as not JSON, too.
+/// Key of a marked object: an object that replaces a value of the document which is not JSON, such
+/// as `NaN`. If a document with such values contains this key itself, the key counts as not JSON,
+/// too.
 pub(super) const UNREADABLE_KEY: &str = "\u{FFFF}";
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,8 +29,8 @@ pub(super) type ReadResult<T> = Result<T, Untranslatable>;
 pub(super) struct JsonNode<'j> {
     pub(super) value: &'j Json,
     pub(super) steps: Vec<PathStep>,
-    /// Whether the document had values that are not JSON, which marked objects now replace. If
-    /// false, an object that looks like a mark is a value of the document.
+    /// Whether the document had values that are not JSON, which [marked objects](UNREADABLE_KEY)
+    /// now replace. If false, an object with this key is an ordinary value of the document.
     pub(super) is_repaired: bool,
 }
 
@@ -65,8 +66,9 @@ impl<'j> JsonNode<'j> {
         Err(Untranslatable { message, steps: self.steps.clone(), position: None, range: None })
     }
 
-    /// Returns the content of `value`. If `value` is `None`, returns an error: the JSON value has
-    /// another type than `wanted`, such as "a text".
+    /// Returns the content of `value`, the JSON value after its conversion to a Rust type. `None`
+    /// means that the JSON value has another type; the result is then an error. `wanted` describes
+    /// the expected type in the error, such as "a text".
     fn expect_kind<T>(&self, value: Option<T>, wanted: &Message) -> ReadResult<T> {
         match value {
             Some(value) => Ok(value),

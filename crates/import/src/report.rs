@@ -321,8 +321,8 @@ impl ReportBuilder {
     }
 
     /// Finishes the report, and adds the `warnings`. Each warning is paired with the index of the
-    /// item that it is about. Also returns the index that the first item has in the report: an item
-    /// for the whole document may precede it.
+    /// item that it is about. If there are notes on the document as a whole, an item for them is
+    /// inserted before all others. Also returns the number of inserted items, 0 or 1.
     pub(super) fn finish(mut self, warnings: Vec<(usize, Code, Message)>) -> (Report, usize) {
         for (index, code, message) in warnings {
             if let Some(item) = self.items.get_mut(index) {

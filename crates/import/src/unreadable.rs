@@ -17,10 +17,12 @@ const MAX_VALUES: usize = 1_000;
 
 /// A document whose unreadable values were replaced.
 pub(super) struct Repaired {
-    /// The text with an empty object in place of each unreadable value, and of the same length.
+    /// The text of the document, in its original length. Each unreadable value is replaced by an
+    /// empty object and spaces. In a key, each half of a surrogate pair is replaced by the
+    /// replacement character.
     pub(super) text: String,
-    /// The document. A marked object replaces each unreadable value, and each value whose key is
-    /// unreadable.
+    /// The parsed document. A [marked object](UNREADABLE_KEY) replaces each unreadable value, and
+    /// each value whose key is unreadable.
     pub(super) value: Json,
     pub(super) unreadable: Vec<Unreadable>,
 }

@@ -107,8 +107,9 @@ impl CompletionContext<'_> {
         }
     }
 
-    /// Returns the words that can follow in a `history` statement: the key, the time and the number
-    /// of the kept messages, in this order.
+    /// Returns the words that can begin the next clause of a `history` statement. The clauses are,
+    /// in this order: `by` (the key of the messages), `keep` (how long messages are kept) and
+    /// `at most` (how many messages are kept per key).
     fn history_items(&self, last: Token) -> Vec<CompletionItem> {
         let (begins, word) = (self.tokens_before.len() - 1 == self.scope.first, self.last_word());
         if !begins && (!last.kind.ends_operand() || matches!(word, "keep" | "at" | "most")) {
@@ -143,8 +144,8 @@ impl CompletionContext<'_> {
         }
     }
 
-    /// Returns the completion items after `->`: handlers, and `goto`. Empty after a complete
-    /// target.
+    /// Returns the completion items for a target: the handlers and `goto` directly after `->`,
+    /// otherwise none.
     fn target_items(&self, last: Token) -> Vec<CompletionItem> {
         if last.kind != TokenKind::Arrow {
             return Vec::new();
@@ -225,8 +226,8 @@ impl CompletionContext<'_> {
         items
     }
 
-    /// True if the token before the position follows the opening bracket `open` or a comma. Such a
-    /// token is a key whose colon is not written yet.
+    /// True if the token before the position follows a comma or an opening bracket. This token is
+    /// then a key whose colon is not written yet. False if the token is itself the bracket `open`.
     fn is_key_position(&self, open: usize) -> bool {
         let last = self.tokens_before.len() - 1;
         last > open && matches!(self.word_before(last), "(" | "{" | ",")

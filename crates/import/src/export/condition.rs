@@ -1,5 +1,7 @@
-//! Writes the conditions of message routes as JSON of the other system. This module recognizes the
-//! forms in which the importer wrote conditions that rule syntax expresses differently.
+//! Writes the conditions of message routes as JSON of the other system. Some JSON conditions have
+//! no direct counterpart in rules, so the importer writes them in another form. For example, one
+//! `ErrorCondition` becomes two comparisons. This module recognizes these forms and writes the
+//! original condition again.
 
 use super::{Written, constant, ignores_case, message_path, pattern, unknown_condition};
 use crate::derived::{LENGTH_STATEMENT, urgency_statements};
