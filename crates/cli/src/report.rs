@@ -74,8 +74,9 @@ pub fn compile_diagnostics(compiled: &Compiled) -> impl Iterator<Item = Reported
     })
 }
 
-/// Returns the diagnostic for JSON in place of rules, with the remedy for the command of this run.
-/// `None` for other diagnostics, and for imported files.
+/// If the diagnostic says that the file contains JSON instead of rules, returns it with a help text
+/// that suggests a correct command. `None` for other diagnostics, and if the JSON is in an imported
+/// file.
 fn help_for_json(diagnostic: &Diagnostic, compiled: &Compiled) -> Option<Diagnostic> {
     let is_json = diagnostic.code == Code::JsonFile;
     let (file, _) = compiled.sources().iter().next().filter(|_| is_json)?;

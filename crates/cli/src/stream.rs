@@ -78,8 +78,8 @@ pub enum LineFailure {
     /// A language model or a service has not answered. `code`, `message` and `help` describe the
     /// error for the user.
     NoAnswer { code: Code, message: Message, help: Message },
-    /// The line failed. The worker has already written the error line to the output, or the stream
-    /// ends before this line.
+    /// The line failed, and the caller must write no error line: either the worker has written one,
+    /// or the stream ends before this line.
     Answered,
 }
 

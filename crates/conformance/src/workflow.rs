@@ -1,6 +1,5 @@
 //! Runs conformance cases of workflows, and of the decisions that loop and vote nodes make. A case
-//! is a JSON object that contains the expected result. The format is documented next to the files
-//! of cases.
+//! is a JSON object that contains the expected result; `docs/conformance.md` lists its members.
 
 use rulec::Message;
 use rulec_base::diag::comma_list;
