@@ -15,8 +15,8 @@ use rulec_lang::ty::{Kind, KindSet};
 use rulec_vm::input::{InputPlan, PathId, ROOT_PATH};
 use std::collections::BTreeSet;
 
-/// Reports columns that are missing, and columns whose types the rules cannot read. The error lists
-/// all of them.
+/// Error about the columns of a schema: some are missing, or have types that the rules cannot read.
+/// The error lists all of them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct BindError {
@@ -63,7 +63,8 @@ impl ColumnsError {
     }
 }
 
-/// Options of [`Decider`](crate::Decider) for reading the columns of batches and for its answers.
+/// Options of [`Decider`](crate::Decider): how it reads the columns of batches, and the content and
+/// language of its answers.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     json: BTreeSet<String>,
@@ -160,7 +161,8 @@ pub(crate) struct BoundField {
     /// Which of the kinds list and dict the rules read from this field as a whole, as in a
     /// comparison of two lists. Empty if the rules read only elements of lists and fields of dicts.
     pub whole_kinds: KindSet,
-    /// Whether the rules also read this field as text, which requires formatting of times.
+    /// Whether the rules also read this field as text. In that case, a time must be converted to
+    /// text.
     pub as_text: bool,
     /// Whether the field is an object with the same fields in every row.
     pub is_object: bool,

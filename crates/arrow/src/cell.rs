@@ -129,8 +129,8 @@ impl<'b> TypedColumn<'b> {
         TypedColumn { nulls: None, values: ColumnValues::Group(columns) }
     }
 
-    /// Makes numbers at the paths `decimal_paths` keep all their digits, in this column and in the
-    /// columns inside it. Numbers elsewhere may be rounded to floats.
+    /// Makes the numbers at the paths `decimal_paths` in messages keep all their digits, in this
+    /// column and in the columns inside it. Numbers elsewhere may be rounded to floats.
     pub fn keep_digits(&mut self, decimal_paths: &DecimalPaths) {
         match &mut self.values {
             ColumnValues::Decimal(_, _, is_exact) => *is_exact = decimal_paths.has_number(),

@@ -98,7 +98,8 @@ impl Analysis {
         declared?.declared.as_ref().map(|declaration| declaration.name)
     }
 
-    /// Returns the type that the declaration of a symbol names.
+    /// Returns the type or group that the declaration of a symbol names, as in `order: Order`.
+    /// `None` if the declaration names no declared type.
     fn declared_type(&self, symbol: &Symbol) -> Option<&Symbol> {
         let declaration = symbol.declared.as_ref()?;
         let has_type = matches!(

@@ -27,8 +27,8 @@ enum RightSide {
     Step(String, ValueType),
 }
 
-/// A condition in rule syntax, and a remark for the author of the rules: the condition is constant,
-/// or it differs from the original. `None` if there is no remark.
+/// A condition in rule syntax, and a remark for the author of the rules. The remark says that the
+/// condition is constant, or how it differs from the original; `None` if neither is true.
 type WrittenCondition = (String, Option<String>);
 
 /// A reason why the original system (a Python module) decides differently from the imported rules.

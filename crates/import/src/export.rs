@@ -112,9 +112,9 @@ impl ItemList {
     }
 }
 
-/// Returns the name of an item to write to the document. `kept` is the original name, if an import
-/// changed it, and `name` is the name in the rules. If the author has renamed the rule since the
-/// import, returns `name`.
+/// Returns the name of an item, such as a route, to write to the JSON document. `name` is the name
+/// in the rules. `kept` is the original name, if an import changed it: it is returned unless the
+/// author has renamed the item since the import.
 fn document_name(kept: Option<Json>, name: &str, names: &mut NameAllocator) -> String {
     let kept = kept.as_ref().and_then(Json::as_str).unwrap_or(name);
     let original = if names.leads_to_name(kept, name) { kept } else { name };

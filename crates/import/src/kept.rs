@@ -19,8 +19,9 @@ pub(super) fn comment(members: &Map<String, Json>, is_repaired: bool) -> Option<
     (!members.is_empty()).then(|| format!("{KEPT_MARK} {}", compact(&Json::Object(members))))
 }
 
-/// Like [`comment`], but for members of the whole document. A word distinguishes them from the
-/// members of the first statement, which may follow without an empty line.
+/// Like [`comment`], but for members of the whole document. In this comment, the word `document`
+/// follows `json:`. The word distinguishes it from a comment of the first statement, which may
+/// follow without an empty line.
 pub(super) fn document_comment(members: &Map<String, Json>, is_repaired: bool) -> Option<String> {
     Some(comment(members, is_repaired)?.replacen(KEPT_MARK, &format!("{KEPT_MARK} {DOCUMENT_WORD}"), 1))
 }
@@ -136,8 +137,9 @@ fn kept_text(line: &str) -> Option<&str> {
     Some(line.trim_start().strip_prefix('#')?.trim_start().strip_prefix(KEPT_MARK)?.trim())
 }
 
-/// Adds the kept parts to a value, at any depth. A member that the value already has is not
-/// replaced. Elements of a list are kept as an object whose keys are their positions in the list.
+/// Adds the parts of a JSON value that an import kept (`kept`) to `value`, which an export writes,
+/// at any depth. A member that `value` already has is not replaced. `kept` contains the elements of
+/// a list as an object whose keys are their positions in the list.
 pub(super) fn restore(value: &mut Json, kept: Json) {
     match (value, kept) {
         (Json::Object(members), Json::Object(kept)) => {

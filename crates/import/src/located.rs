@@ -197,7 +197,8 @@ pub fn kind_with_article(value: &Json) -> Message {
     }
 }
 
-/// True for the object that replaces an unreadable value: a value of the document that is not JSON.
+/// True for a marked object, which replaces a value of the document that is not JSON, such as
+/// `NaN`.
 pub(super) fn is_unreadable(value: &Json) -> bool {
     value.as_object().is_some_and(is_mark)
 }
@@ -206,7 +207,8 @@ fn is_mark(members: &Map<String, Json>) -> bool {
     members.contains_key(UNREADABLE_KEY)
 }
 
-/// True if the value is unreadable, or a part of it is.
+/// True if the value, or a part of it at any depth, is a marked object. Such an object replaces a
+/// value of the document that is not JSON.
 pub(super) fn has_unreadable(value: &Json) -> bool {
     match value {
         Json::Array(items) => items.iter().any(has_unreadable),

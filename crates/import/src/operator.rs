@@ -101,8 +101,8 @@ pub(super) fn verb_in_capitals(name: &str) -> Option<String> {
     VERBS.iter().any(|(verb_name, ..)| *verb_name == verb).then_some(verb)
 }
 
-/// Returns the types that the operator with this name in capitals takes on its left side. Empty for
-/// any other name.
+/// Returns the operand types that the operator with this name in capitals, such as `GREATER_THAN`,
+/// accepts on its left side. Empty if no operator has this name.
 pub(super) fn families_in_capitals(name: &str) -> &'static [ValueType] {
     let verb = verb_in_capitals(name);
     VERBS.iter().find(|(known, ..)| Some(*known) == verb.as_deref()).map_or(&[], |(_, families, _)| families)

@@ -141,7 +141,8 @@ fn find_unreadable(text: &str) -> Vec<(Range<usize>, bool, Message)> {
     found
 }
 
-/// True for the JSON text of the key that marks unreadable values.
+/// True if the JSON string `string`, with its quotes, is the key of marked objects, which replace
+/// unreadable values.
 fn is_mark(string: &str) -> bool {
     const ESCAPED: &str = "\"\\uFFFF\"";
     string.len() <= ESCAPED.len()

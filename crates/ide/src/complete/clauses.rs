@@ -1,5 +1,6 @@
-//! Selects completion items by the part of the statement that contains the position: the words,
-//! names and values that this part allows there.
+//! Selects the completion items for a position by its place in the statement, such as after `->` or
+//! inside metadata. Only words, names and values that the language allows at this place are
+//! offered.
 
 use super::items::{new_item, setting_items, setting_value_items, unquote_name};
 use super::scope::is_member;
@@ -52,7 +53,7 @@ impl CompletionContext<'_> {
     }
 
     /// Returns the completion items inside a string: file names after `import`, otherwise the
-    /// values of an enumeration.
+    /// values of the enumeration with which the string is compared.
     pub(super) fn string_items(&self) -> Vec<CompletionItem> {
         if self.last_word() != "import" {
             return self.enumeration_items();
@@ -233,7 +234,8 @@ impl CompletionContext<'_> {
         last > open && matches!(self.word_before(last), "(" | "{" | ",")
     }
 
-    /// Removes the completion items that are already written as keys in the bracket `open`.
+    /// Removes the completion items whose names are already written as keys inside the bracket that
+    /// opens at the token `open`.
     fn without_written_keys(&self, mut items: Vec<CompletionItem>, open: usize) -> Vec<CompletionItem> {
         let is_written = |label: &str| {
             (open..self.tokens_before.len()).any(|at| self.word(at) == label && self.word(at + 1) == ":")
@@ -331,8 +333,8 @@ impl CompletionContext<'_> {
         }
     }
 
-    /// Returns the completion items inside metadata: after a colon constants, otherwise the
-    /// metadata keys of other routes.
+    /// Returns the completion items inside metadata. At the place of a key, they are the metadata
+    /// keys that other routes use; after a key's colon, they are constants.
     fn metadata_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
         match last.kind {
             TokenKind::OpenBrace | TokenKind::Comma => {

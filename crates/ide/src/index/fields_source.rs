@@ -17,8 +17,8 @@ pub(super) const MAX_DEFINITION_DEPTH: usize = 16;
 /// Where the fields of an expression's value are declared, if this is known.
 #[derive(Clone, Debug)]
 pub(super) enum FieldsSource<'a> {
-    /// The type of the value declares its fields. Contains the kind and the path of the symbol to
-    /// which the type belongs, and the type.
+    /// The type of the value declares the fields. Contains the kind and the path of the symbol that
+    /// is declared with this type, and the type.
     Typed(DeclarationKind, Vec<&'a str>, &'a TypeExpr),
     /// The value is a field of the input message, at this path, without a declaration.
     Field(Vec<&'a str>),

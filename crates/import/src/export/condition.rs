@@ -188,8 +188,8 @@ impl<'p> ConditionWriter<'p> {
         (is_ordered || !is_ordering).then(|| Ok(json!({"type": "ContextCondition", key: value})))
     }
 
-    /// Returns the JSON name of the value if the `let` statement is one that the importer writes:
-    /// the message's length or urgency. `None` for any other `let`.
+    /// Returns the JSON name of the message's length or urgency, if `id` is the `let` statement
+    /// that the importer writes for this value. `None` for any other `let`.
     fn derived_fact(&self, id: LetId) -> Option<&'static str> {
         match &*self.program.lets[id.index()].name {
             "message_length" if self.derives_length => Some("message_length"),
