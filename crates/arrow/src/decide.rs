@@ -225,7 +225,7 @@ fn decide_row(
     row: usize,
 ) -> Result<Decision, RowError> {
     if let Some(decision) =
-        session.decide_from(message, |fill, message| rows::fill_row(fill, &binding.bound, message, row))
+        session.decide_from(message, |filler, message| rows::fill_row(filler, &binding.bound, message, row))
     {
         return Ok(decision);
     }
@@ -242,7 +242,7 @@ fn matching_routes<'r>(
     row: usize,
 ) -> Vec<Cow<'r, str>> {
     if let Some(matched_ids) =
-        session.matched_from(message, |fill, message| rows::fill_row(fill, &binding.bound, message, row))
+        session.matched_from(message, |filler, message| rows::fill_row(filler, &binding.bound, message, row))
     {
         return matched_ids
             .into_iter()

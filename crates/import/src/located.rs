@@ -200,10 +200,10 @@ pub fn kind_with_article(value: &Json) -> Message {
 /// True for a marked object, which replaces a value of the document that is not JSON, such as
 /// `NaN`.
 pub(super) fn is_unreadable(value: &Json) -> bool {
-    value.as_object().is_some_and(is_mark)
+    value.as_object().is_some_and(has_mark_key)
 }
 
-fn is_mark(members: &Map<String, Json>) -> bool {
+fn has_mark_key(members: &Map<String, Json>) -> bool {
     members.contains_key(UNREADABLE_KEY)
 }
 
@@ -212,7 +212,7 @@ fn is_mark(members: &Map<String, Json>) -> bool {
 pub(super) fn has_unreadable(value: &Json) -> bool {
     match value {
         Json::Array(items) => items.iter().any(has_unreadable),
-        Json::Object(members) => is_mark(members) || members.values().any(has_unreadable),
+        Json::Object(members) => has_mark_key(members) || members.values().any(has_unreadable),
         _ => false,
     }
 }

@@ -115,7 +115,7 @@ fn find_unreadable(text: &str) -> Vec<(Range<usize>, bool, Message)> {
         match byte {
             b'"' => {
                 let (end, has_half_pair) = read_string(bytes, at);
-                if is_mark(&text[at..end]) && is_before_colon(bytes, end) {
+                if is_mark_key(&text[at..end]) && is_before_colon(bytes, end) {
                     found.push((at..end, true, message!("the key is U+FFFF, which is no character")));
                 } else if has_half_pair {
                     let is_key = is_before_colon(bytes, end);
@@ -143,7 +143,7 @@ fn find_unreadable(text: &str) -> Vec<(Range<usize>, bool, Message)> {
 
 /// True if the JSON string `string`, with its quotes, is the key of marked objects, which replace
 /// unreadable values.
-fn is_mark(string: &str) -> bool {
+fn is_mark_key(string: &str) -> bool {
     const ESCAPED: &str = "\"\\uFFFF\"";
     string.len() <= ESCAPED.len()
         && serde_json::from_str::<String>(string).is_ok_and(|key| key == UNREADABLE_KEY)
