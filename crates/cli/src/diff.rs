@@ -58,7 +58,8 @@ pub struct Args {
     format: Format,
 }
 
-/// Maximum number of example messages shown for each pair of old route and new route.
+/// Maximum number of example messages shown for one kind of changed decision: the old version
+/// chooses one certain route, the new version another.
 const MAX_EXAMPLES: usize = 3;
 
 #[derive(Serialize)]

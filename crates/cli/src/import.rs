@@ -92,8 +92,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(Status::Success)
 }
 
-/// Describes the error of an import. For a document in another format than JSON, and for one with
-/// other parts than expected, adds what the document must contain.
+/// Describes the error of an import. If the document has another format than JSON, names the
+/// format. If its main parts are not as expected, adds an example document.
 fn describe_error(args: &Args, bytes: &[u8], name: &str, error: &ImportError) -> Message {
     let message = error.to_message();
     match error {

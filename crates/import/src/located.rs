@@ -256,9 +256,9 @@ pub(super) fn locate_all(text: &str, paths: &[&[PathStep]]) -> Vec<Option<Range<
     ranges
 }
 
-/// Finds the byte ranges of values in `text`, and stores them in `ranges` by the index of their
-/// path. `selected` contains the indices of the paths to follow. The first `depth` steps of all
-/// these paths are equal, and lead to the value `raw`. `raw` is a part of `text`.
+/// Finds the byte ranges of the values at some of the `paths` in `text`. Each range is stored in
+/// `ranges` at the index of its path. `selected` contains the indices of these paths. The first
+/// `depth` steps of these paths are equal, and lead to the value `raw`, which is a part of `text`.
 fn locate_below(
     text: &str,
     raw: &str,
