@@ -25,8 +25,8 @@ impl<'s> Needs<'s> {
         Needs { session, plan, read_slots: OnceCell::new() }
     }
 
-    /// True if the entry reads the field or a field inside it, or if the author declared the
-    /// `input`, which every message must satisfy.
+    /// True if the entry reads the field or a field inside it. Also true for every field if the
+    /// rules declare their `input`, because each message must then satisfy the declaration.
     pub fn contains(&self, path_id: PathId) -> bool {
         let read_slots = || self.read_slots.get_or_init(|| self.session.read_slots());
         self.plan.is_declared()

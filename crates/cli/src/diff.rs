@@ -58,8 +58,8 @@ pub struct Args {
     format: Format,
 }
 
-/// Maximum number of example messages shown for one kind of changed decision: the old version
-/// chooses one certain route, the new version another.
+/// Maximum number of example messages shown for each kind of changed decision. A kind is a pair of
+/// routes: one that the old version chose, and one that the new version chooses.
 const MAX_EXAMPLES: usize = 3;
 
 #[derive(Serialize)]

@@ -33,8 +33,8 @@ const MAX_LISTED_VALUES: usize = 1000;
 const MIN_SAMPLES_PER_VALUE: usize = 4;
 /// Minimum number of sample texts from which an enumeration is inferred.
 const MIN_ENUMERATION_SAMPLES: usize = 10;
-/// An enumeration is not inferred if a text has more than this number of characters, or white
-/// space.
+/// An enumeration is not inferred if a text contains white space or has more than this number of
+/// characters.
 const MAX_ENUMERATION_CHARACTERS: usize = 32;
 /// Maximum size of a JSON Schema in bytes. A larger file is read as messages, one per line.
 const MAX_SCHEMA_BYTES: usize = 64 << 20;

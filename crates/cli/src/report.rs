@@ -54,8 +54,8 @@ pub struct ReportedDiagnostic<'a> {
 pub struct Location {
     /// The file name as the user would write it.
     pub file: String,
-    /// The number of the range's first line. All four numbers are `None` for a finding about a
-    /// whole file.
+    /// The number of the range's first line. For a finding about a whole file, this number and the
+    /// three numbers after it are `None`.
     pub line: Option<usize>,
     pub column: Option<usize>,
     pub end_line: Option<usize>,

@@ -71,10 +71,10 @@ impl ConditionFacts {
         self.uses.get(field).is_some_and(|types| types.len() > 1)
     }
 
-    /// Records that the fields with a declared type in `rule_text`, the condition of a rule, need
-    /// such a type. An import has declared the types because the document compares these fields
-    /// with constants of several types. The condition, written again from its JSON, then declares
-    /// the same types.
+    /// Marks the fields that have a declared type in `rule_text`, the condition of a rule. When the
+    /// condition is written again from its JSON, these fields get a declared type again. An import
+    /// declares it if the whole document compares the field with constants of several types, which
+    /// one condition does not show.
     pub(super) fn assume_types_of(&mut self, rule_text: &str) {
         for (field, types) in &mut self.uses {
             if rule_text.contains(&format!("{field} as ")) {

@@ -47,9 +47,9 @@ type Written<T> = Result<T, Message>;
 
 impl System {
     /// Writes rules as a JSON document in the format of this system. Importing the document gives
-    /// rules with the same decisions, apart from the rules that the report lists as skipped. Of the
-    /// comments, only comments `# json: {…}` are used: an import keeps in them what rules cannot
-    /// express, and the export writes it back.
+    /// rules with the same decisions, apart from the rules that the report lists as skipped.
+    /// Comments are not written, with one exception: an import keeps the JSON that rules cannot
+    /// express in comments `# json: {…}`, and this JSON is written back.
     ///
     /// For [`System::Context`], the document is empty, because a payload context is data, not a
     /// part of the rules.

@@ -38,8 +38,8 @@ pub(super) fn has_word_before(sources: &SourceMap, span: Span, word: &str) -> bo
     comments_before(sources, span).into_iter().any(|line| kept_text(line).is_some_and(|text| text == word))
 }
 
-/// Removes the parts with a value that is not JSON from the kept member `key`. Returns false if
-/// nothing is left of the member.
+/// Removes the parts with a value that is not JSON from `value`, the kept member with the key
+/// `key`. Returns false if nothing is left of the member.
 fn remove_unreadable(key: &str, value: &mut Json) -> bool {
     if is_unreadable(value) {
         return false;

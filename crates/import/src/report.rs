@@ -26,8 +26,8 @@ pub struct ReportItem {
     pub name: String,
     /// Whether the item (such as a route) was loaded, adapted or skipped.
     pub outcome: Outcome,
-    /// The changes of an adapted item, or the reason for skipping a skipped item. Parts that were
-    /// skipped have items of their own.
+    /// If the item was adapted, its changes; if it was skipped, the reason. Parts of the item that
+    /// were skipped have items of their own.
     pub notes: Vec<Message>,
     /// Warnings that the rule compiler and the analysis have about the item. They do not change the
     /// outcome, because the original system decides in the same way.

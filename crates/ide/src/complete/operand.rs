@@ -288,7 +288,7 @@ impl<'a> CompletionContext<'a> {
     }
 
     /// Returns the values of an enumeration, if the text at the position is compared with a field
-    /// of this type. For example in `tier == ` and `tier in ["free", `.
+    /// whose type is this enumeration. For example in `tier == ` and `tier in ["free", `.
     pub(super) fn enumeration_items(&self) -> Vec<CompletionItem> {
         let is_string = |index: usize| super::is_string(self.tokens_before[index]);
         let mut end = self.tokens_before.len();

@@ -40,8 +40,8 @@ pub(super) enum FieldsSource<'a> {
 
 impl<'a> IndexBuilder<'a> {
     /// Resolves the names of a path such as `a.b["c"].d`. Returns where the fields of the path's
-    /// value are declared. The first name is a field of the input message, unless it is bound or
-    /// defined by a `let`.
+    /// value are declared. The first name is a field of the input message, unless it is a local
+    /// name or the name of a `let`.
     pub(super) fn resolve_path(&mut self, expr: &'a Expr) -> FieldsSource<'a> {
         match &expr.kind {
             ExprKind::Name(name) => self.resolve_root(name, expr.span),
