@@ -266,9 +266,9 @@ fn format_decision(decision: &Json) -> String {
 }
 
 /// Decides every message of a file with two versions of the rules, and collects the differences.
-/// `entries` are the tables, choices or routers that decide: of the old version, then of the new
-/// one. If `has_history` is true, messages that are marked with `observe` are recorded without a
-/// decision. `mask_private` masks the private values of an example message.
+/// `entries` are the table, choice or router that decides in the old version, and the one in the
+/// new version. If `has_history` is true, messages that are marked with `observe` are recorded
+/// without a decision. `mask_private` masks the private values of an example message.
 fn replay_messages(
     entries: [Entry<'_>; 2],
     has_history: bool,

@@ -190,9 +190,10 @@ const ARGUMENT_OPTIONS: &[(&[&str], &str)] = &[
     (&["dir", "directory", "folder", "path"], "DIR"),
 ];
 
-/// Returns the remedy for an option whose value is an argument of the subcommand, as in `rulec
-/// why-not a.rules --route refunds`. The parameters are the same as for [`needless_option`]. `None`
-/// for other options.
+/// Returns the remedy for an option with a value that the subcommand takes as an argument without
+/// an option. For example, `rulec why-not a.rules --route refunds` should be
+/// `rulec why-not a.rules refunds`. `None` for other options. The parameters are the same as for
+/// [`needless_option`].
 pub(super) fn argument_option(
     verb: &Command,
     path: &[&str],
