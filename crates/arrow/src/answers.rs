@@ -22,9 +22,8 @@ pub(crate) struct AnswerBuilder {
     schema: SchemaRef,
     columns: Vec<LazyColumn>,
     rows: usize,
-    /// The keys of all texts in answers, for answer columns that are stored as dictionaries.
-    /// Computed once for each rule and each default of a table of routes. Empty unless a table of
-    /// routes decides.
+    /// The dictionary keys of the answers to every rule and every default of a table of routes,
+    /// computed once. Empty unless a table of routes decides.
     precomputed: PrecomputedKeys,
     /// Language of error messages about rows.
     language: Language,
@@ -265,8 +264,8 @@ enum ColumnRole {
     Requires,
     Path,
     Matched,
-    /// Any attribute without its own variant. The text is the name of its column, such as
-    /// `failures`. Such an attribute is empty in most decisions, or in all decisions by routes.
+    /// An attribute that has no variant of its own. The text is the name of its column, such as
+    /// `failures`. A decision by routes rarely or never has a value for such an attribute.
     Other(&'static str),
 }
 
@@ -351,8 +350,8 @@ fn dictionary_type<'n>(texts: impl IntoIterator<Item = &'n str>) -> AnswerType {
     AnswerType::DictionaryTexts(Arc::new(names))
 }
 
-/// Returns the answer columns for a table of routes, and the precomputed dictionary keys of each
-/// rule.
+/// Returns the names and types of the answer columns for a table of routes. Also returns the
+/// dictionary keys of the answer that each rule and each default gives.
 fn route_columns(program: &Program) -> (ColumnTypes, PrecomputedKeys) {
     let (mut chosen, mut target) = (DictionaryTexts::default(), DictionaryTexts::default());
     let mut metadata = DictionaryTexts::for_json();
@@ -394,8 +393,9 @@ fn all_outcomes(program: &Program) -> impl Iterator<Item = &Outcome> {
     program.rules.iter().map(|rule| &rule.outcome).chain(defaults)
 }
 
-/// Returns one record type whose fields are the arguments of all handlers; `None` if no handler has
-/// arguments. An argument that has several types is written as JSON.
+/// Returns one record type whose fields are the arguments that the rules pass to handlers; `None`
+/// if they pass none. If rules pass values of several types for arguments of one name, the values
+/// are written as JSON.
 fn argument_type(program: &Program) -> Option<AnswerType> {
     let mut types: BTreeMap<&str, AnswerType> = BTreeMap::new();
     for outcome in all_outcomes(program) {

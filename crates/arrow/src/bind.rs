@@ -15,8 +15,8 @@ use rulec_lang::ty::{Kind, KindSet};
 use rulec_vm::input::{InputPlan, PathId, ROOT_PATH};
 use std::collections::BTreeSet;
 
-/// Reports columns that are missing, and columns whose types the rules cannot read. The error lists
-/// all of them.
+/// Error about the columns of a schema: some are missing, or have types that the rules cannot read.
+/// The error lists all of them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct BindError {
@@ -63,7 +63,8 @@ impl ColumnsError {
     }
 }
 
-/// Options of [`Decider`](crate::Decider) for reading the columns of batches and for its answers.
+/// Options of [`Decider`](crate::Decider): how it reads the columns of batches, and the content and
+/// language of its answers.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     json: BTreeSet<String>,
@@ -157,10 +158,11 @@ pub(crate) struct BoundField {
     /// columns.
     pub index: usize,
     pub path_id: PathId,
-    /// The kinds (list, dict or both) that the rules read from this field as whole values. Empty if
-    /// the rules read only elements of lists and fields of dicts.
+    /// Which of the kinds list and dict the rules read from this field as a whole, as in a
+    /// comparison of two lists. Empty if the rules read only elements of lists and fields of dicts.
     pub whole_kinds: KindSet,
-    /// Whether the rules also read this field as text, which requires formatting of times.
+    /// Whether the rules also read this field as text. In that case, a time must be converted to
+    /// text.
     pub as_text: bool,
     /// Whether the field is an object with the same fields in every row.
     pub is_object: bool,
@@ -354,10 +356,11 @@ impl Binder<'_> {
         bound
     }
 
-    /// Binds the message field `path_id` to the column at position `index` among the columns of the
-    /// same object. `column_kinds` are the kinds of value that the column can contain. `uniform` is
-    /// true if the column type guarantees that all its values have one type. If the field is an
-    /// object with the same fields in every row, `inside` contains the bound fields of the object.
+    /// Binds the message field `path_id` to its column. `index` is the position of the column in
+    /// the record batch or, for a field inside an object, among the columns of that object.
+    /// `inside` contains the bound fields of an object that has the same fields in every row;
+    /// `None` for any other field. `column_kinds` are the kinds of value that the column can
+    /// contain. `uniform` is true if the column type guarantees that all its values have one type.
     fn bind_field(
         &self,
         index: usize,

@@ -200,8 +200,8 @@ impl ColumnBuilder {
         }
     }
 
-    /// Appends a JSON value to the column. A value that does not have the column's type becomes
-    /// null.
+    /// Appends a JSON value to the column. Appends null if `value` is `None` or does not have the
+    /// column's type.
     pub fn push(&mut self, value: Option<&Json>) {
         let value = value.filter(|value| !value.is_null());
         match self {

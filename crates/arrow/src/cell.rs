@@ -129,8 +129,8 @@ impl<'b> TypedColumn<'b> {
         TypedColumn { nulls: None, values: ColumnValues::Group(columns) }
     }
 
-    /// Makes numbers at the paths `decimal_paths` keep all their digits, in this column and in the
-    /// columns inside it. Numbers elsewhere may be rounded to floats.
+    /// Makes the numbers at the paths `decimal_paths` in messages keep all their digits, in this
+    /// column and in the columns inside it. Numbers elsewhere may be rounded to floats.
     pub fn keep_digits(&mut self, decimal_paths: &DecimalPaths) {
         match &mut self.values {
             ColumnValues::Decimal(_, _, is_exact) => *is_exact = decimal_paths.has_number(),
@@ -180,10 +180,12 @@ impl<'b> TypedColumn<'b> {
 }
 
 impl TypedColumn<'_> {
-    /// Fills the cells of one slot from a range of rows of this column, with one check of the
-    /// column's type for all rows. `kinds` are the kinds of value that the slot accepts. Lists are
-    /// allocated in `bump`. Returns false, and fills no cell, if the caller must convert the cells
-    /// one by one, because of the column's type or a non-finite float.
+    /// Copies a range of rows of this column into `cells`, the values of one slot (the engine's
+    /// variable for a message field). The column's type is checked only once for all rows. `kinds`
+    /// are the kinds of value that the slot accepts. Lists are allocated in `bump`.
+    ///
+    /// Returns false, and copies nothing, for a type that this function does not support, or if
+    /// some float is not finite. The caller must then convert the cells one by one.
     pub fn fill_slots<'c>(
         &'c self,
         rows: Range<usize>,

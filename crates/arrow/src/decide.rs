@@ -176,9 +176,9 @@ fn append_answer(
     }
 }
 
-/// Decides every row of a part (a batch with errors for unreadable rows). If each column has a
-/// single type, the engine's slots are filled column by column, otherwise row by row. `on_row`
-/// receives the index of each row, and the row's decision or error.
+/// Decides every row of a part (a batch with errors for unreadable rows). If all values of each
+/// column have one type and no row is unreadable, fills the engine's slots column by column,
+/// otherwise row by row. `on_row` receives the index of each row, and the row's decision or error.
 fn decide_rows(
     session: &mut Session,
     binding: &Binding,
@@ -225,7 +225,7 @@ fn decide_row(
     row: usize,
 ) -> Result<Decision, RowError> {
     if let Some(decision) =
-        session.decide_from(message, |fill, message| rows::fill_row(fill, &binding.bound, message, row))
+        session.decide_from(message, |filler, message| rows::fill_row(filler, &binding.bound, message, row))
     {
         return Ok(decision);
     }
@@ -242,7 +242,7 @@ fn matching_routes<'r>(
     row: usize,
 ) -> Vec<Cow<'r, str>> {
     if let Some(matched_ids) =
-        session.matched_from(message, |fill, message| rows::fill_row(fill, &binding.bound, message, row))
+        session.matched_from(message, |filler, message| rows::fill_row(filler, &binding.bound, message, row))
     {
         return matched_ids
             .into_iter()
@@ -292,7 +292,8 @@ impl PayloadJudge {
     }
 }
 
-/// Converts rows of batches to JSON messages, for callers that need more than decisions.
+/// Converts rows of record batches to JSON messages, for callers that use the messages themselves,
+/// not only decisions about them.
 pub struct Messages {
     binding: Binding,
 }

@@ -99,8 +99,8 @@ pub trait Source: Send {
     /// Reads and returns the next rows; `None` at the end of the stream.
     ///
     /// # Errors
-    /// Returns an error if the rest of the stream cannot be read. Parts returned earlier are
-    /// complete.
+    /// Returns an error if the rest of the stream cannot be read. The rows that earlier calls
+    /// returned remain valid.
     fn next(&mut self) -> Result<Option<Part>, FormatError>;
 
     /// Returns the fraction of the input that is already read, from 0 to 1; `None` if unknown.

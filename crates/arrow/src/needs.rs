@@ -25,8 +25,8 @@ impl<'s> Needs<'s> {
         Needs { session, plan, read_slots: OnceCell::new() }
     }
 
-    /// True if the entry reads the field or a field inside it, or if the author declared the
-    /// `input`, which every message must satisfy.
+    /// True if the entry reads the field or a field inside it. Also true for every field if the
+    /// rules declare their `input`, because each message must then satisfy the declaration.
     pub fn contains(&self, path_id: PathId) -> bool {
         let read_slots = || self.read_slots.get_or_init(|| self.session.read_slots());
         self.plan.is_declared()
@@ -34,8 +34,8 @@ impl<'s> Needs<'s> {
             || self.plan.child_paths(path_id).any(|(_, child)| self.contains(child))
     }
 
-    /// True for a column that need not be read. The entry does not need its field, and no value of
-    /// its Arrow type has a kind that rules can read.
+    /// True if the column of a message field need not be read: the entry does not need the field,
+    /// and rules can read no value of the column's Arrow type.
     pub fn can_skip(&self, path_id: PathId, field: &Field, text_format: TextFormat) -> bool {
         possible_kinds(field, text_format).is_empty() && !self.contains(path_id)
     }

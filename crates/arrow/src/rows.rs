@@ -18,16 +18,16 @@ use serde_json::{Map, Value as Json};
 /// Fills the slots (the engine's variables for message fields) of a row. Returns `None` if the row
 /// must be decided from a JSON tree (a parsed JSON message).
 pub(crate) fn fill_row<'b>(
-    fill: &mut SlotFiller<'b>,
+    filler: &mut SlotFiller<'b>,
     bound: &[BoundField],
     message: &'b TypedColumn<'b>,
     row: usize,
 ) -> Option<()> {
-    if fill.plan().reads_kind(ROOT_PATH, Kind::Dict) {
+    if filler.plan().reads_kind(ROOT_PATH, Kind::Dict) {
         return None;
     }
-    let required_present = fill_fields(fill, bound, message.fields(), row)?;
-    fill.end_object(ROOT_PATH, required_present);
+    let required_present = fill_fields(filler, bound, message.fields(), row)?;
+    filler.end_object(ROOT_PATH, required_present);
     Some(())
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn fill_row<'b>(
 /// the declared input requires. The caller compares this number with the number of required fields.
 /// `None` if the row needs a JSON tree (a parsed JSON message).
 fn fill_fields<'b>(
-    fill: &mut SlotFiller<'b>,
+    filler: &mut SlotFiller<'b>,
     bound: &[BoundField],
     columns: &'b [(&'b str, TypedColumn<'b>)],
     row: usize,
@@ -43,50 +43,50 @@ fn fill_fields<'b>(
     let mut required_present = 0;
     for field in bound {
         let Some((_, column)) = columns.get(field.index) else { continue };
-        required_present += fill_field(fill, field, column.cell(row))?;
+        required_present += fill_field(filler, field, column.cell(row))?;
     }
     Some(required_present)
 }
 
 #[inline]
-fn fill_field<'b>(fill: &mut SlotFiller<'b>, field: &BoundField, cell: CellValue<'b>) -> Option<u32> {
+fn fill_field<'b>(filler: &mut SlotFiller<'b>, field: &BoundField, cell: CellValue<'b>) -> Option<u32> {
     let path_id = field.path_id;
     let value = match cell {
         CellValue::Null => return Some(0),
-        CellValue::Json(text) => return fill.read_json(path_id, text),
+        CellValue::Json(text) => return filler.read_json(path_id, text),
         CellValue::List(..) if field.whole_kinds.has(Kind::List) => {
-            let list = cell_to_value(fill.bump(), cell)?;
-            return Some(fill.put_built(path_id, list));
+            let list = cell_to_value(filler.bump(), cell)?;
+            return Some(filler.put_built(path_id, list));
         }
         CellValue::Struct(..) | CellValue::Map(..) if field.whole_kinds.has(Kind::Dict) => {
-            let dict = cell_to_value(fill.bump(), cell)?;
-            return Some(fill.put_built(path_id, dict));
+            let dict = cell_to_value(filler.bump(), cell)?;
+            return Some(filler.put_built(path_id, dict));
         }
-        CellValue::List(..) => return Some(fill.put_unread(path_id, Kind::List)),
+        CellValue::List(..) => return Some(filler.put_unread(path_id, Kind::List)),
         CellValue::Struct(columns, row) if field.is_object => {
-            let required_present = fill_fields(fill, &field.inner_fields, columns, row)?;
-            fill.end_object(path_id, required_present);
-            return Some(fill.put_unread(path_id, Kind::Dict));
+            let required_present = fill_fields(filler, &field.inner_fields, columns, row)?;
+            filler.end_object(path_id, required_present);
+            return Some(filler.put_unread(path_id, Kind::Dict));
         }
-        CellValue::Struct(..) | CellValue::Map(..) => return fill_object(fill, field, cell),
+        CellValue::Struct(..) | CellValue::Map(..) => return fill_object(filler, field, cell),
         CellValue::Time(time) if !field.as_text => Value::DateTime(time),
-        cell => cell_to_value(fill.bump(), cell)?,
+        cell => cell_to_value(filler.bump(), cell)?,
     };
-    Some(fill.put_value(path_id, value))
+    Some(filler.put_value(path_id, value))
 }
 
 /// Fills the slots of the fields of an object whose keys differ between rows, such as a map.
 /// Returns 1 if the declared input requires this object in the enclosing object, else 0. `None` if
 /// the row needs a JSON tree (a parsed JSON message).
-fn fill_object<'b>(fill: &mut SlotFiller<'b>, field: &BoundField, cell: CellValue<'b>) -> Option<u32> {
-    let value = cell_to_value(fill.bump(), cell)?;
+fn fill_object<'b>(filler: &mut SlotFiller<'b>, field: &BoundField, cell: CellValue<'b>) -> Option<u32> {
+    let value = cell_to_value(filler.bump(), cell)?;
     let Value::Entries(entries) = value else { return None };
-    let (plan, mut required_present) = (fill.plan(), 0);
+    let (plan, mut required_present) = (filler.plan(), 0);
     for (key, value) in entries {
-        required_present += fill.put_built(plan.child_named(field.path_id, key), *value);
+        required_present += filler.put_built(plan.child_named(field.path_id, key), *value);
     }
-    fill.end_object(field.path_id, required_present);
-    Some(fill.put_unread(field.path_id, Kind::Dict))
+    filler.end_object(field.path_id, required_present);
+    Some(filler.put_unread(field.path_id, Kind::Dict))
 }
 
 /// Converts a cell to a value, including all elements of a list or dict. `None` if the cell needs a
@@ -155,7 +155,8 @@ fn inner_cell_to_value<'b>(bump: &'b Bump, cell: CellValue<'b>, representable: &
 }
 
 /// Converts a row to a parsed JSON message. Numbers at the paths `decimal_paths` keep all their
-/// digits. `masked` masks the private keys that an error names.
+/// digits. In an error about invalid JSON, `masked` hides the keys that the caller treats as
+/// private.
 ///
 /// # Errors
 /// Returns an error if a cell of a JSON column is not valid JSON.

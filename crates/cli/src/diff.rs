@@ -58,7 +58,8 @@ pub struct Args {
     format: Format,
 }
 
-/// Maximum number of example messages shown for each pair of old route and new route.
+/// Maximum number of example messages shown for each kind of changed decision. A kind is a pair of
+/// routes: one that the old version chose, and one that the new version chooses.
 const MAX_EXAMPLES: usize = 3;
 
 #[derive(Serialize)]
@@ -265,9 +266,9 @@ fn format_decision(decision: &Json) -> String {
 }
 
 /// Decides every message of a file with two versions of the rules, and collects the differences.
-/// `entries` holds the entry of the old version, then the entry of the new version. If
-/// `has_history` is true, messages that are marked with `observe` are recorded without a decision.
-/// `mask_private` masks the private values of an example message.
+/// `entries` are the table, choice or router that decides in the old version, and the one in the
+/// new version. If `has_history` is true, messages that are marked with `observe` are recorded
+/// without a decision. `mask_private` masks the private values of an example message.
 fn replay_messages(
     entries: [Entry<'_>; 2],
     has_history: bool,
@@ -339,8 +340,8 @@ fn replay_messages(
     Ok(replay)
 }
 
-/// Decides a message with the messages that were recorded before, and records the message. If the
-/// rules have no history, or the message cannot be recorded, only decides the message.
+/// Decides a message and records it. The rules can read the messages that were recorded before. If
+/// the rules have no history, or the message cannot be recorded, the message is only decided.
 fn replay_message(session: &mut Session, message: &Json) -> Decision {
     session.decide_and_record(message).unwrap_or_else(|_| {
         // The fallback is never needed, because a store in memory does not fail.

@@ -12,7 +12,8 @@ use rulec_import::{ImportError, Options, Report, System};
 use rulec_syntax::format::format;
 use std::path::{Path, PathBuf};
 
-/// The smallest document of each system, for error messages.
+/// The smallest JSON document with routes, which error messages show as an example. The next two
+/// constants are the same for choices and for flows.
 const ROUTES_EXAMPLE: &str = r#"{"routes": [{"name": "refund", "condition": {"type": "TextCondition", "contains": ["refund"]}, "handler": "refund_desk"}], "default": "desk"}"#;
 const CHOICE_EXAMPLE: &str = r#"{"choices": [{"branch_id": "large", "logic": "and", "conditions": [{"left": {"step_id": "parse", "type": "number", "value": "total"}, "operate": "number_greater_than", "right": {"type": "number", "value": 100}}]}, {"branch_id": "other", "is_default": true}]}"#;
 const FLOWS_EXAMPLE: &str = r#"{"flows": [{"flow_id": "greet", "type": "keyword", "trigger_patterns": ["hello", "hi"], "match_type": "contains"}]}"#;
@@ -90,8 +91,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(Status::Success)
 }
 
-/// Describes the error of an import. For a document in another format than JSON, and for one with
-/// other parts than expected, adds what the document must contain.
+/// Describes the error of an import. If the document has another format than JSON, names the
+/// format. If its main parts are not as expected, adds an example document.
 fn describe_error(args: &Args, bytes: &[u8], name: &str, error: &ImportError) -> Message {
     let message = error.to_message();
     match error {

@@ -16,8 +16,8 @@ use std::path::Path;
 /// Maximum number of nested schemas and references that are followed in a JSON Schema. Parts
 /// that are nested deeper, as through a cyclic reference, become `any`.
 const MAX_REFERENCE_DEPTH: usize = 16;
-/// Maximum number of keys of an object that is always a record, if its keys are valid names. An
-/// object with more keys is a dict, whose keys are data, if every key is rare. A key is rare if
+/// Number of keys up to which an object whose keys are valid names becomes a record type. An object
+/// with more keys becomes a dict type, whose keys are data, if every key is rare. A key is rare if
 /// less than half of the sample objects contain it.
 const MAX_RECORD_KEYS: usize = 12;
 /// Minimum number of sample objects from which a key can be rare (see `MAX_RECORD_KEYS`). A JSON
@@ -33,8 +33,8 @@ const MAX_LISTED_VALUES: usize = 1000;
 const MIN_SAMPLES_PER_VALUE: usize = 4;
 /// Minimum number of sample texts from which an enumeration is inferred.
 const MIN_ENUMERATION_SAMPLES: usize = 10;
-/// An enumeration is not inferred if a text has more than this number of characters, or white
-/// space.
+/// An enumeration is not inferred if a text contains white space or has more than this number of
+/// characters.
 const MAX_ENUMERATION_CHARACTERS: usize = 32;
 /// Maximum size of a JSON Schema in bytes. A larger file is read as messages, one per line.
 const MAX_SCHEMA_BYTES: usize = 64 << 20;

@@ -186,9 +186,10 @@ struct JudgingWorker<'j> {
 }
 
 impl JudgingWorker<'_> {
-    /// Validates the payload of a line with the history, and records the other fields of the line
-    /// as a message. Also returns the reason why the history may lack messages. Returns `None` if
-    /// the line is only recorded.
+    /// Validates the payload of an input line, and records the other fields of the line as a
+    /// message. The rules can read the messages that were recorded before. Also returns the reason
+    /// why this history may lack messages. Returns `None` if the line is marked with `observe`: it
+    /// is then only recorded.
     fn judge_and_record(
         &self,
         (rules, history): (&Rules, &RunHistory),

@@ -106,8 +106,8 @@ impl LineChunk {
     }
 
     /// Adds a line to this batch. The line's bytes begin at `start` and end where the bytes of this
-    /// batch end. A line that is `too_long` is stored without its bytes. From the `first_of_input`,
-    /// a byte order mark is removed.
+    /// batch end. A line that is `too_long` is stored without its bytes. If it is the
+    /// `first_of_input`, a byte order mark is removed from it.
     fn push_line(&mut self, start: usize, first_of_input: bool, too_long: bool) {
         if too_long {
             self.bytes.truncate(start);

@@ -279,9 +279,8 @@ impl ReplSession {
 }
 
 /// True if a line begins a statement. Its first word must be one that begins statements, such as
-/// `input`. A text message may begin with the same word, so the line must also contain a symbol of
-/// statements, such as `{` or `=`. Instead of the symbol, the third word may be one such as `when`:
-/// `route a when n > 2`.
+/// `input`. A message can begin with the same word, so a second sign is needed: a symbol such as
+/// `{` or `=` anywhere, or a third word such as `when`, as in `route a when n > 2`.
 fn is_statement(line: &str) -> bool {
     let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
     let (first, _, third) = (words.next().unwrap_or_default(), words.next(), words.next());

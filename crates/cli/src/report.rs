@@ -54,8 +54,8 @@ pub struct ReportedDiagnostic<'a> {
 pub struct Location {
     /// The file name as the user would write it.
     pub file: String,
-    /// The number of the range's first line. All four numbers are `None` for a finding about a
-    /// whole file.
+    /// The number of the range's first line. For a finding about a whole file, this number and the
+    /// three numbers after it are `None`.
     pub line: Option<usize>,
     pub column: Option<usize>,
     pub end_line: Option<usize>,
@@ -74,8 +74,9 @@ pub fn compile_diagnostics(compiled: &Compiled) -> impl Iterator<Item = Reported
     })
 }
 
-/// Returns the diagnostic for JSON in place of rules, with the remedy for the command of this run.
-/// `None` for other diagnostics, and for imported files.
+/// If the diagnostic says that the file contains JSON instead of rules, returns it with a help text
+/// that suggests a correct command. `None` for other diagnostics, and if the JSON is in an imported
+/// file.
 fn help_for_json(diagnostic: &Diagnostic, compiled: &Compiled) -> Option<Diagnostic> {
     let is_json = diagnostic.code == Code::JsonFile;
     let (file, _) = compiled.sources().iter().next().filter(|_| is_json)?;

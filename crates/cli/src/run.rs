@@ -295,8 +295,8 @@ impl DecidingWorker<'_> {
         }
     }
 
-    /// Adds a message that was only recorded to the lines for the decision log, if the user asked
-    /// for a log. So a replay of the log has the same earlier messages.
+    /// If the user asked for a log, adds an observed message (one that is recorded but not decided)
+    /// to the lines for the decision log. So a replay of the log has the same earlier messages.
     fn log_observed(&mut self, message: &Json) {
         if let (Some(_), Some(message)) = (&self.args.log, observed_message(message)) {
             self.log_lines.extend(observed_log_line(self.rules, &message).unwrap_or_default());

@@ -160,17 +160,18 @@ impl RunHistory {
         true
     }
 
-    /// Records a message whose payload will be validated, and returns the messages that were
-    /// recorded before it. No other message of the key is recorded in between. So two programs that
-    /// share a history never validate with the same recorded messages.
+    /// Records a message whose payload will be validated, and returns the earlier messages with the
+    /// same history key. No other message with this key is recorded in between. So two programs
+    /// that share a history never validate with the same recorded messages.
     pub fn observe_and_keep(&self, rules: &Rules, message: &Json) -> Past {
         let recorded = rules.observe_and_keep(self.store(), message);
         recorded.unwrap_or_else(|error| self.past_of_unrecorded(rules, message, error))
     }
 
-    /// Decides a message with the history, and records it. No other message of the key is recorded
-    /// between the decision and the recording. If `keeps_past` is true, also returns the messages
-    /// that the decision has read. If the message cannot be recorded, decides without recording.
+    /// Decides a message with the earlier messages that have the same history key, and records it.
+    /// No other message with this key is recorded between the decision and the recording. If
+    /// `keeps_past` is true, also returns the earlier messages. If the message cannot be recorded,
+    /// decides without recording.
     pub fn decide_and_record(
         &self,
         (rules, entry): (&Rules, Entry<'_>),

@@ -371,7 +371,8 @@ mod with {
         })
     }
 
-    /// Returns the sources of rules that the arguments name, except folders, and the folders.
+    /// Splits the arguments for rules into two lists: the files and HTTP addresses, each as a
+    /// source of one rule set, and the folders.
     fn rule_sources(args: &Args) -> Result<(Vec<RuleSource>, Vec<PathBuf>), CliError> {
         let (mut sources, mut folders) = (Vec::new(), Vec::new());
         for argument in &args.rules {

@@ -76,11 +76,12 @@ pub type OpenInput<R> = (R, String, Option<u64>);
 pub enum LineFailure {
     /// The line is not a valid message, because its JSON is invalid or is not an object.
     Invalid(JsonError),
-    /// A language model or a service has not answered. `code`, `message` and `help` describe the
-    /// error for the user.
+    /// The line has no result for another reason. For example, a language model has not answered,
+    /// or an input field has a wrong type. `code`, `message` and `help` describe the error for the
+    /// user.
     NoAnswer { code: Code, message: Message, help: Message },
-    /// The line failed. The worker has already written the error line to the output, or the stream
-    /// ends before this line.
+    /// The line failed, and the caller must write no error line: either the worker has written one,
+    /// or the stream ends before this line.
     Answered,
 }
 

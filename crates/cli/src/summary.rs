@@ -104,9 +104,9 @@ impl Summary {
     }
 }
 
-/// Formats the numbers of decisions by route. `faults` has the numbers of decisions with an input
-/// violation, over a limit, and with a failed host function. `errors` is the number of lines that
-/// were not messages.
+/// Formats the numbers of decisions by route. `faults` contains the numbers of decisions whose
+/// message violates the `input` of the rules, that exceeded a limit, and in which a host function
+/// failed. `errors` is the number of lines that were not messages.
 fn render_counts(mut counts: Vec<(Message, usize)>, faults: [usize; 3], errors: usize) -> Message {
     let [breaches, exceeded, failures] = faults;
     let all = counts.iter().map(|(_, count)| count).sum::<usize>() + errors;

@@ -65,9 +65,9 @@ impl Term {
         }
     }
 
-    /// Returns the width of the terminal in columns: the value of the variable `COLUMNS`, limited
-    /// to 40 to 300, or else [`DEFAULT_WIDTH`]. `None` if the output is not a terminal
-    /// (`terminal`), so that text is not wrapped.
+    /// Returns the width of the terminal in columns, between 40 and 300: the value of the
+    /// environment variable `COLUMNS`, or else [`DEFAULT_WIDTH`]. `None` if `terminal` is false:
+    /// the output is then not a terminal, and text is not wrapped.
     pub fn width(&self, terminal: bool) -> Option<usize> {
         let columns = || std::env::var("COLUMNS").ok()?.parse::<usize>().ok();
         terminal.then(|| columns().unwrap_or(DEFAULT_WIDTH).clamp(40, 300))

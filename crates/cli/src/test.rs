@@ -259,7 +259,8 @@ fn write_test_summary(args: &Args, tally: &TestTally, term: &Term, out: &mut Out
     Ok(())
 }
 
-/// Returns the message for a file of rules after `--filter`, which takes a text.
+/// Returns the error message if the user wrote a rules file directly after `--filter`, as in
+/// `rulec test --filter a.rules`. The option takes a part of a test's name.
 fn filter_takes_file(filter: &str) -> Message {
     message!(
         "`--filter` takes a part of the name of a test, and `{filter}` was read as this part: write `rulec test \

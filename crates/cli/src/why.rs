@@ -232,7 +232,7 @@ fn print_report(args: &Args, report: &Report<'_>, term: &Term, out: &mut Out) ->
     Ok(Status::Success)
 }
 
-/// Prints the rules that a payload violates, or a message that it violates none. The exit status is
+/// Prints the rules that a payload violates, or reports that there are none. The exit status is
 /// success in both cases.
 fn print_payload_report(
     args: &Args,

@@ -1,5 +1,5 @@
-//! Runs payload and workflow cases. They differ from the other cases: a case contains no rules, and
-//! the rule files that are bundled with `rulec` decide.
+//! Runs conformance cases of payloads and workflows. Such a case contains no rules, unlike a case
+//! of routes, choices or flows: the rule files that are bundled with `rulec` decide it.
 
 use super::{RunSetting, Verdict};
 use crate::{payload, workflow};
@@ -29,8 +29,7 @@ pub(super) fn check_payload(case: &Json, setting: &RunSetting) -> Verdict {
     setting.tiers.iter().try_for_each(|tier| payload::run_case(&with_engine(&RULES, *tier)?, case, context))
 }
 
-/// Runs one case of a workflow, or of the decision that a loop node or vote node of a workflow
-/// makes.
+/// Runs one conformance case about a workflow, or about the decision of a loop node or vote node.
 pub(super) fn check_workflow(case: &Json, setting: &RunSetting) -> Verdict {
     static RULES: LazyLock<CompiledRules> = LazyLock::new(|| compile_bundled(bundled::WORKFLOW));
     setting.tiers.iter().try_for_each(|tier| {

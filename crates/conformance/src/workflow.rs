@@ -1,6 +1,5 @@
 //! Runs conformance cases of workflows, and of the decisions that loop and vote nodes make. A case
-//! is a JSON object that contains the expected result. The format is documented next to the files
-//! of cases.
+//! is a JSON object that contains the expected result; `docs/conformance.md` lists its members.
 
 use rulec::Message;
 use rulec_base::diag::comma_list;
@@ -15,7 +14,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Function that creates the router of a workflow node; the router selects the next nodes. The
-/// arguments are the node's members `rule` (the name of the rule) and `rule_text` in the case.
+/// arguments are the members `rule` (the name of the rule) and `rule_text` that the conformance
+/// case gives for the node.
 pub type RouterFn<'r> = &'r dyn Fn(&str, &str) -> Result<Arc<dyn ConditionalRouter>, Message>;
 
 /// Names of the kinds of cases that [`check_case`] can run.

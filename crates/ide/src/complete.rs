@@ -187,8 +187,8 @@ impl<'a> CompletionContext<'a> {
         index.checked_sub(1).map_or("", |index| self.word(index))
     }
 
-    /// Returns the token before the position if it is a word of the language. Empty if it is the
-    /// name of a field, as in `ctx.type`.
+    /// Returns the text of the token before the position. Empty if there is no such token, or if a
+    /// dot precedes it, because it is then the name of a field, as in `ctx.type`.
     fn last_word(&self) -> &'a str {
         match self.tokens_before.len().checked_sub(1) {
             Some(last) if !is_member(self.tokens_before, last) => self.word(last),

@@ -10,8 +10,9 @@ use std::sync::Arc;
 /// The path segment that means the elements of a list or the values of a dict.
 pub const ELEMENT_SEGMENT: &str = "[]";
 
-/// Returns the type of the field `name` of a value, or of its elements for [`ELEMENT_SEGMENT`].
-/// `None` if the type has no such field.
+/// Returns the type of the field `name` of a value of the type `ty`. For [`ELEMENT_SEGMENT`], and
+/// for every name in a dict, returns the type of the elements. `None` if the type has no such
+/// field.
 pub fn type_inside(ty: &Ty, name: &str) -> Option<Ty> {
     match ty.fields() {
         Some(record) => record.get(name).map(|field| field.ty.clone()),

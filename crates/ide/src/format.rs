@@ -44,8 +44,8 @@ fn tokens_without_space(text: &str) -> Vec<Token> {
     lex::tokenize(text, 0).filter(|token| !is_space(token.kind)).collect()
 }
 
-/// Returns the start of the line if only white space precedes the token there, otherwise the start
-/// of the token.
+/// Returns the byte offset of the start of a token's line if only white space precedes the token in
+/// this line. Otherwise returns the start of the token.
 fn start_with_indent(text: &str, token: Token) -> u32 {
     let line = text[..token.start as usize].rfind('\n').map_or(0, |newline| newline + 1);
     let is_first = text[line..token.start as usize].trim().is_empty();

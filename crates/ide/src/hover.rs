@@ -30,7 +30,7 @@ const MAX_DECLARATION_CHARS: usize = 400;
 
 impl Analysis {
     /// Returns the hover text for the token at a position. `None` if the token has no meaning of
-    /// its own, as a string or a bracket.
+    /// its own, such as a string or a bracket.
     pub fn hover(&self, file: FileId, offset: u32) -> Option<Hover> {
         if let Some(occurrence) = self.index.occurrence_at(file, offset) {
             let symbol = &self.index.symbols[occurrence.symbol];
@@ -70,15 +70,16 @@ impl Analysis {
         Some(word_hover(row, token.span(file)))
     }
 
-    /// True if a file of the rules has a `history` statement, so that `history` and `previous` are
-    /// names.
+    /// True if a file of the rules has a `history` statement. Only then, `history` and `previous`
+    /// are names of the language.
     pub(super) fn has_history(&self) -> bool {
         let mut lines = self.sources.iter().flat_map(|(_, file)| file.text.lines());
         lines.any(|line| line.split_whitespace().next() == Some("history"))
     }
 
-    /// Returns the hover text of a word of the history: `previous`, or a word of a `history`
-    /// statement or of a part of the history. `None` for other words.
+    /// Returns the hover text of a word that concerns the history of messages. Such words are
+    /// `previous`, `history`, and the words after `history` in a statement or an expression, such
+    /// as `keep` and `within`. `None` for other words.
     fn history_hover(&self, file: FileId, tokens: &[Token], index: usize) -> Option<Hover> {
         let text = self.text(file);
         let word = |index: usize| tokens.get(index).map_or("", |token| token.text(text));

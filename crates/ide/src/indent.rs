@@ -118,8 +118,9 @@ fn column_of_line(text: &str, token: Token) -> usize {
     leading_blanks(&text[start_of_line(text, token.start)..])
 }
 
-/// True if a line continues what the tokens before it began. `before` are the tokens since the
-/// innermost open bracket; `next` is the first token of the line.
+/// True if a line continues the statement or item of the lines before it, so that it needs more
+/// indentation. `before` are the tokens since the innermost open bracket; `next` is the first token
+/// of the line.
 fn continues_statement(text: &str, before: &[Token], next: Option<&Token>) -> bool {
     let Some(last) = before.last() else { return false };
     let has_role = |token: &Token, role| parse::keywords().any(|row| row == (token.text(text), role));

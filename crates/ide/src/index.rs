@@ -333,9 +333,9 @@ fn outline_entry(kind: DeclarationKind, name: &Ident, span: Span) -> OutlineEntr
     OutlineEntry { kind, name: name.node.clone(), name_span: name.span, span, inner: Vec::new() }
 }
 
-/// Returns the path to which the name of a group's parameter is appended to get the parameter's
-/// path. The backquotes keep these paths apart from the paths of function parameters, because no
-/// name contains backquotes.
+/// Returns the first two names of the path of a parameter of the group `name`; the third is the
+/// name of the parameter. The first name has backquotes, which no declared name contains. So the
+/// path differs from the path of every function parameter.
 fn group_params_prefix(name: &str) -> [&str; 2] {
     ["`group`", name]
 }

@@ -25,8 +25,8 @@ pub struct Signature {
     pub label: String,
     /// The text of each parameter, as it appears in `label`.
     pub parameters: Vec<String>,
-    /// The index of the parameter at the position, from 0. `None` if the name at the position is
-    /// not a parameter.
+    /// The index of the parameter whose argument is at the position, from 0. `None` if the argument
+    /// has a name that no parameter has, or if there are no parameters.
     pub active: Option<usize>,
     pub docs: Message,
 }
@@ -98,7 +98,8 @@ impl Analysis {
         declared?.declared.as_ref().map(|declaration| declaration.name)
     }
 
-    /// Returns the type that the declaration of a symbol names.
+    /// Returns the type or group that the declaration of a symbol names, as in `order: Order`.
+    /// `None` if the declaration names no declared type.
     fn declared_type(&self, symbol: &Symbol) -> Option<&Symbol> {
         let declaration = symbol.declared.as_ref()?;
         let has_type = matches!(
@@ -124,7 +125,7 @@ impl Analysis {
     }
 
     /// Returns the signature of the call whose parentheses contain an offset. `None` outside a
-    /// call, or for a name that is not declared.
+    /// call, or if no function, `def` or handler has the called name.
     pub fn signature_at(&self, file: FileId, offset: u32) -> Option<Signature> {
         let text = self.text(file);
         let tokens = significant_tokens(text);

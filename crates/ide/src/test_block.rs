@@ -1,5 +1,5 @@
-//! Writes `test` blocks: for a decided message, and for a route with a message that the analysis
-//! finds.
+//! Writes `test` blocks. A test either repeats the decision for a given message, or tests a given
+//! route with a message that the analysis finds for it.
 
 use super::actions::CodeAction;
 use super::{Analysis, Edit};
@@ -56,9 +56,8 @@ pub fn unused_test_name(
         .unwrap_or(requested_name)
 }
 
-/// Returns a `test` block: `expected` is the statement that the rules must choose for `message`.
-/// `history` has the earlier messages, each with its age `ago` as text of the rules or its time
-/// `at`.
+/// Returns a `test` block with the name `name`. `expected` is the statement that the rules must
+/// choose for `message`, and `history` contains the earlier messages.
 pub fn write_test_block(name: &str, message: &Json, history: &[GivenMessage], expected: &str) -> String {
     let mut block = format!("test {} {{\n", write::quote_string(name));
     for (name, value) in message.as_object().into_iter().flatten() {

@@ -222,9 +222,10 @@ pub(super) fn is_or_logic(logic: &str) -> Option<bool> {
     }
 }
 
-/// Adds to `kept` the JSON fields of a choice that an export cannot derive from the rules. These
-/// are fields of a wrong type, and a name under another key than `name`. Also a description that
-/// differs from `docs`, its text in the rules, for example in line breaks.
+/// Adds the JSON fields of a choice that an export cannot derive from the rules to `kept`, the
+/// fields that a comment keeps. These are fields of a wrong type, and a name under another key than
+/// `name`. Also a description that differs from `docs`, its text in the rules, for example in line
+/// breaks.
 fn keep_fields(kept: &mut Map<String, Json>, object: &ObjectReader<'_>, docs: &str) {
     let names: Vec<(&str, JsonNode<'_>)> =
         NAME_KEYS.iter().filter_map(|key| Some((*key, object.get_with_null(key)?))).collect();
@@ -333,8 +334,8 @@ struct BranchConditions {
 }
 
 /// Translates the conditions of the branch `label`. Adds differences from the original system to
-/// `findings`. `is_any` is true if one condition suffices for the branch. `spelling` is the
-/// spelling of the choice.
+/// `findings`. `is_any` is true if one true condition suffices for the branch. `spelling` says
+/// whether the JSON of the choice spells operators in capitals, such as `GREATER_THAN`.
 fn read_conditions(
     conditions: &[JsonNode<'_>],
     (is_any, spelling): (bool, Spelling),

@@ -4,7 +4,7 @@
 use super::Untranslatable;
 use super::literal::{self, Literal};
 use super::located::{JsonNode, ObjectReader, ReadResult, kind_with_article};
-use super::operator::{Comparison, Operator, ValueType, families_in_capitals, verb_in_capitals};
+use super::operator::{Comparison, Operator, ValueType, operand_types_in_capitals, verb_in_capitals};
 use super::regex::{self, TranslateError};
 use super::write::{format_path, format_value, quote_for_comment, quote_raw_string};
 use rulec::Message;
@@ -27,8 +27,8 @@ enum RightSide {
     Step(String, ValueType),
 }
 
-/// A condition in rule syntax, and a remark for the author of the rules: the condition is constant,
-/// or it differs from the original. `None` if there is no remark.
+/// A condition in rule syntax, and a remark for the author of the rules. The remark says that the
+/// condition is constant, or how it differs from the original; `None` if neither is true.
 type WrittenCondition = (String, Option<String>);
 
 /// A reason why the original system (a Python module) decides differently from the imported rules.
@@ -78,8 +78,8 @@ pub(super) struct ConditionFindings {
 
 impl ConditionFindings {
     /// Records the members of an object that the importer did not read. The original system ignores
-    /// such members.
-    /// `side` is the key of the side, `left` or `right`, or `None` for the condition itself.
+    /// such members. `side` is `left` or `right` if the object is a side of a condition, and `None`
+    /// if it is the condition itself.
     fn record_unread(&mut self, object: &ObjectReader<'_>, side: Option<&str>) {
         let unread = object.unread_members().into_iter();
         let mut unread: Map<String, Json> =
@@ -93,8 +93,9 @@ impl ConditionFindings {
         }
     }
 
-    /// Returns the recorded members, and the same members as texts `key: value` for notes to the
-    /// author. Clears the record.
+    /// Returns the members of JSON conditions that were recorded as unread, and removes them from
+    /// the record. The second value contains the same members as texts `key: value`, for notes to
+    /// the author.
     pub(super) fn take_unread(&mut self) -> (Map<String, Json>, Vec<String>) {
         let unread = std::mem::take(&mut self.unread_members);
         let mut texts = Vec::new();
@@ -180,14 +181,14 @@ fn translate(
     };
     let operator = operator_name.and_then(find_operator).ok_or_else(|| {
         findings.differences.insert(Difference::Operator);
-        let families = operator_name.map_or(&[][..], families_in_capitals);
-        match families.is_empty() {
+        let operand_types = operator_name.map_or(&[][..], operand_types_in_capitals);
+        match operand_types.is_empty() {
             true => unknown_operator(),
             false => skipped(message!(
                 "the operator {} does not take {} on its left side, only {}",
                 quote_for_comment(&format_json(operate)),
                 left_type.with_article(),
-                comma_list(families.iter().map(|ty| ty.name()))
+                comma_list(operand_types.iter().map(|ty| ty.name()))
             )),
         }
     })?;
@@ -203,7 +204,7 @@ fn translate(
             findings.differences.insert(Difference::Length);
         }
         (Comparison::Infix("contains" | "not contains"), RightSide::Constant(..))
-            if operator.family == ValueType::List =>
+            if operator.operand_type == ValueType::List =>
         {
             findings.differences.insert(Difference::Member);
         }
@@ -339,9 +340,9 @@ fn write_condition(
     };
     let constant_remark = |effect: &str| format!("{effect}: no step returns what its right value was");
     let never_holds = match right {
-        _ if left_type != operator.family => Some(format!(
+        _ if left_type != operator.operand_type => Some(format!(
             "never holds: the operator is for {}, the left value is {}",
-            operator.family.with_article(),
+            operator.operand_type.with_article(),
             left_type.with_article()
         )),
         RightSide::Step(_, ty) if !operator.accepts_type(*ty) => {
@@ -383,7 +384,7 @@ fn write_condition(
         }
         // To search a list for a list or dict, the element type must be declared.
         (RightSide::Step(access, ty @ (ValueType::List | ValueType::Dict)), Comparison::Infix(op))
-            if operator.family == ValueType::List
+            if operator.operand_type == ValueType::List
                 && op.ends_with("contains")
                 && left_type == ValueType::List =>
         {

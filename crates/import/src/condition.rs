@@ -1,6 +1,6 @@
-//! Reads the conditions of message routes as formulas, which are written as rule text later. Only
-//! after all conditions are read is it known which fields they compare with values of several
-//! types. Each access to such a field must declare a type.
+//! Reads the conditions of message routes as formulas, and writes the formulas as rule text after
+//! all conditions of the document are read. Only then it is known which fields are compared with
+//! values of several types. Each access to such a field must declare a type.
 
 use super::located::{JsonNode, ObjectReader, ReadResult, kind_with_article};
 use super::regex;
@@ -71,9 +71,10 @@ impl ConditionFacts {
         self.uses.get(field).is_some_and(|types| types.len() > 1)
     }
 
-    /// Records which fields have a declared type in `rule_text`, the condition of a rule. An import
-    /// declares the type of a field only if the document compares the field with constants of
-    /// several types.
+    /// Marks the fields that have a declared type in `rule_text`, the condition of a rule. When the
+    /// condition is written again from its JSON, these fields get a declared type again. An import
+    /// declares it if the whole document compares the field with constants of several types, which
+    /// one condition does not show.
     pub(super) fn assume_types_of(&mut self, rule_text: &str) {
         for (field, types) in &mut self.uses {
             if rule_text.contains(&format!("{field} as ")) {

@@ -48,8 +48,8 @@ pub(super) struct RulesDocument {
     pub(super) is_strict: bool,
     /// Whether the patterns of keyword flows are compared literally: case and white space count.
     pub(super) is_literal: bool,
-    /// Whether the document had values that are not JSON, such as `NaN`. Marked objects now replace
-    /// these values.
+    /// Whether the document had values that are not JSON, such as `NaN`. Marked objects (objects
+    /// with the key `UNREADABLE_KEY`) now replace these values.
     pub(super) is_repaired: bool,
     /// Items (such as routes) that cannot be translated, by path. They were found in earlier passes
     /// over the document. The current pass skips and reports these items.
@@ -139,7 +139,8 @@ impl RulesDocument {
     }
 
     /// Skips the items that contain values which are not JSON. `unreadable` contains the path of
-    /// each value, and the reason. A value outside of all items is only reported, as a field.
+    /// each value, and the reason. A value that belongs to no item is listed in the report as a
+    /// skipped field.
     pub(super) fn refuse_unreadable(&mut self, unreadable: &[Unreadable]) {
         let is_context = self.context.is_some();
         for Unreadable { steps, reason, .. } in unreadable {

@@ -46,11 +46,13 @@ pub struct Exported {
 type Written<T> = Result<T, Message>;
 
 impl System {
-    /// Writes rules as a document of this system. Importing the document gives rules with the same
-    /// decisions, apart from the rules that the report lists as skipped. Comments are not written.
-    /// Only the members in comments `# json: {…}`, in which an import keeps what rules cannot
-    /// express, are written back. A payload context is data and not a part of rules, so its
-    /// document is empty.
+    /// Writes rules as a JSON document in the format of this system. Importing the document gives
+    /// rules with the same decisions, apart from the rules that the report lists as skipped.
+    /// Comments are not written, with one exception: an import keeps the JSON that rules cannot
+    /// express in comments `# json: {…}`, and this JSON is written back.
+    ///
+    /// For [`System::Context`], the document is empty, because a payload context is data, not a
+    /// part of the rules.
     pub fn export(self, rules: &Rules) -> Exported {
         let mut report = ReportBuilder::default();
         let document = match self {
@@ -81,7 +83,8 @@ impl ItemList {
         ItemList { items: Vec::new(), kept, path }
     }
 
-    /// Adds the kept elements whose position the list has reached.
+    /// Adds the kept elements that come next: an element is added when the list is as long as the
+    /// element's position.
     fn add_kept(&mut self) {
         while let Some((_, item)) = self.kept.pop_if(|(position, _)| *position <= self.items.len()) {
             self.items.push(item);
@@ -109,9 +112,9 @@ impl ItemList {
     }
 }
 
-/// Returns the name of an item to write to the document. `kept` is the original name, if an import
-/// changed it, and `name` is the name in the rules. If the author has renamed the rule since the
-/// import, returns `name`.
+/// Returns the name of an item, such as a route, to write to the JSON document. `name` is the name
+/// in the rules. `kept` is the original name, if an import changed it: it is returned unless the
+/// author has renamed the item since the import.
 fn document_name(kept: Option<Json>, name: &str, names: &mut NameAllocator) -> String {
     let kept = kept.as_ref().and_then(Json::as_str).unwrap_or(name);
     let original = if names.leads_to_name(kept, name) { kept } else { name };

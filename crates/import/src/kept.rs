@@ -8,24 +8,26 @@ use rulec::{SourceMap, Span};
 use rulec_syntax::lex::tokenize;
 use serde_json::{Map, Value as Json};
 
-/// Returns the comment that keeps these members of a JSON object, without the comment sign. `None`
-/// if there are no members. The comment must not be broken into several lines. Parts with a value
-/// that is not JSON are left out: without this value, an item that was skipped could become valid.
-/// `is_repaired` is true if the document had such values, which are marked in `members`.
+/// Returns the comment that keeps these members of a JSON object, without the comment sign. The
+/// comment must not be broken into several lines. `is_repaired` is true if the document had values
+/// that are not JSON, which marked objects now replace (see [`is_unreadable`]). Parts of members
+/// with such a value are left out: without the value, a skipped item could become valid. `None` if
+/// no member is left.
 pub(super) fn comment(members: &Map<String, Json>, is_repaired: bool) -> Option<String> {
     let mut members = members.clone();
     members.retain(|key, value| !is_repaired || remove_unreadable(key, value));
     (!members.is_empty()).then(|| format!("{KEPT_MARK} {}", compact(&Json::Object(members))))
 }
 
-/// Like [`comment`], but for members of the whole document. A word distinguishes them from the
-/// members of the first statement, which may follow without an empty line.
+/// Like [`comment`], but for members of the whole document. In this comment, the word `document`
+/// follows `json:`. The word distinguishes it from a comment of the first statement, which may
+/// follow without an empty line.
 pub(super) fn document_comment(members: &Map<String, Json>, is_repaired: bool) -> Option<String> {
     Some(comment(members, is_repaired)?.replacen(KEPT_MARK, &format!("{KEPT_MARK} {DOCUMENT_WORD}"), 1))
 }
 
-/// Returns the comment that keeps a fact about an element of the rules as a word, without the
-/// comment sign.
+/// Returns the comment that keeps one word about an element of the rules, without the comment sign.
+/// For example, the word `capitals` before a choice says how its JSON spelled names.
 pub(super) fn word_comment(word: &str) -> String {
     format!("{KEPT_MARK} {word}")
 }
@@ -36,8 +38,8 @@ pub(super) fn has_word_before(sources: &SourceMap, span: Span, word: &str) -> bo
     comments_before(sources, span).into_iter().any(|line| kept_text(line).is_some_and(|text| text == word))
 }
 
-/// Removes the parts with a value that is not JSON from the kept member `key`. Returns false if
-/// nothing is left of the member.
+/// Removes the parts with a value that is not JSON from `value`, the kept member with the key
+/// `key`. Returns false if nothing is left of the member.
 fn remove_unreadable(key: &str, value: &mut Json) -> bool {
     if is_unreadable(value) {
         return false;
@@ -67,7 +69,8 @@ fn remove_unreadable(key: &str, value: &mut Json) -> bool {
 /// The word in a comment that marks the kept members as members of the whole document, not of a
 /// statement.
 const DOCUMENT_WORD: &str = "document";
-/// The key of the settings in a document with flows. Of this member, single settings may be kept.
+/// The key of the settings in a document with flows. Its value is an object, and a comment may keep
+/// only some members of this object.
 pub(super) const SETTINGS_KEY: &str = "settings";
 /// The keys of kept members that contain skipped elements of a list, with their positions as keys.
 const LIST_KEYS: [&str; 6] = ["routes", "flows", "tools", "choices", "conditions", "trigger_patterns"];
@@ -134,8 +137,9 @@ fn kept_text(line: &str) -> Option<&str> {
     Some(line.trim_start().strip_prefix('#')?.trim_start().strip_prefix(KEPT_MARK)?.trim())
 }
 
-/// Adds the kept parts to a value, at any depth. A member that the value already has is not
-/// replaced. Elements of a list are kept as an object whose keys are their positions in the list.
+/// Adds the parts of a JSON value that an import kept (`kept`) to `value`, which an export writes,
+/// at any depth. A member that `value` already has is not replaced. `kept` contains the elements of
+/// a list as an object whose keys are their positions in the list.
 pub(super) fn restore(value: &mut Json, kept: Json) {
     match (value, kept) {
         (Json::Object(members), Json::Object(kept)) => {

@@ -122,7 +122,8 @@ impl Imported {
     /// a `payload` statement in the rules.
     ///
     /// # Errors
-    /// If the rules have no such statement, or declare no `context` of this type.
+    /// If the rules have no such statement. If a context was loaded: also if the rules declare no
+    /// input `context`, or the loaded context does not have its declared type.
     pub fn judge(&self, kind: &str) -> Result<Judge, JudgeError> {
         let judge = self.rules.judge(kind)?;
         match &self.context {
@@ -208,7 +209,8 @@ pub trait RulesFromJson {
 
 impl RulesFromJson for Rules {}
 
-/// A format of JSON documents that can be imported as rules. Each format is used by another system.
+/// A system whose JSON documents can be imported as rules. Each variant is one format of such
+/// documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum System {
     /// Message routes: a list of routes, or `{"routes": […], "default": handler}`.
@@ -344,8 +346,9 @@ impl System {
         self.import_readable(value, options, &[])
     }
 
-    /// Imports a JSON value in which marked objects replace the parts `unreadable`, which are not
-    /// JSON. The items that contain these parts are skipped.
+    /// Imports a JSON value in which [marked objects](located::UNREADABLE_KEY) replace the parts of
+    /// a document that are not JSON. `unreadable` lists these parts. The items that contain them
+    /// are skipped.
     fn import_readable(
         self,
         value: &Json,

@@ -11,8 +11,9 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
-/// Key of the object that replaces a value which is not JSON, such as `NaN`. If a document with
-/// such values contains this key itself, the key counts as not JSON, too.
+/// Key of a marked object: an object that replaces a value of the document which is not JSON, such
+/// as `NaN`. If a document with such values contains this key itself, the key counts as not JSON,
+/// too.
 pub(super) const UNREADABLE_KEY: &str = "\u{FFFF}";
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,8 +29,8 @@ pub(super) type ReadResult<T> = Result<T, Untranslatable>;
 pub(super) struct JsonNode<'j> {
     pub(super) value: &'j Json,
     pub(super) steps: Vec<PathStep>,
-    /// Whether the document had values that are not JSON, which marked objects now replace. If
-    /// false, an object that looks like a mark is a value of the document.
+    /// Whether the document had values that are not JSON, which [marked objects](UNREADABLE_KEY)
+    /// now replace. If false, an object with this key is an ordinary value of the document.
     pub(super) is_repaired: bool,
 }
 
@@ -65,8 +66,9 @@ impl<'j> JsonNode<'j> {
         Err(Untranslatable { message, steps: self.steps.clone(), position: None, range: None })
     }
 
-    /// Returns the content of `value`. If `value` is `None`, returns an error: the JSON value has
-    /// another type than `wanted`, such as "a text".
+    /// Returns the content of `value`, the JSON value after its conversion to a Rust type. `None`
+    /// means that the JSON value has another type; the result is then an error. `wanted` describes
+    /// the expected type in the error, such as "a text".
     fn expect_kind<T>(&self, value: Option<T>, wanted: &Message) -> ReadResult<T> {
         match value {
             Some(value) => Ok(value),
@@ -195,20 +197,22 @@ pub fn kind_with_article(value: &Json) -> Message {
     }
 }
 
-/// True for the object that replaces an unreadable value: a value of the document that is not JSON.
+/// True for a marked object, which replaces a value of the document that is not JSON, such as
+/// `NaN`.
 pub(super) fn is_unreadable(value: &Json) -> bool {
-    value.as_object().is_some_and(is_mark)
+    value.as_object().is_some_and(has_mark_key)
 }
 
-fn is_mark(members: &Map<String, Json>) -> bool {
+fn has_mark_key(members: &Map<String, Json>) -> bool {
     members.contains_key(UNREADABLE_KEY)
 }
 
-/// True if the value is unreadable, or a part of it is.
+/// True if the value, or a part of it at any depth, is a marked object. Such an object replaces a
+/// value of the document that is not JSON.
 pub(super) fn has_unreadable(value: &Json) -> bool {
     match value {
         Json::Array(items) => items.iter().any(has_unreadable),
-        Json::Object(members) => is_mark(members) || members.values().any(has_unreadable),
+        Json::Object(members) => has_mark_key(members) || members.values().any(has_unreadable),
         _ => false,
     }
 }
@@ -252,9 +256,9 @@ pub(super) fn locate_all(text: &str, paths: &[&[PathStep]]) -> Vec<Option<Range<
     ranges
 }
 
-/// Finds the byte ranges of values in `text`, and stores them in `ranges` by the index of their
-/// path. `selected` contains the indices of the paths to follow. The first `depth` steps of all
-/// these paths are equal, and lead to the value `raw`. `raw` is a part of `text`.
+/// Finds the byte ranges of the values at some of the `paths` in `text`. Each range is stored in
+/// `ranges` at the index of its path. `selected` contains the indices of these paths. The first
+/// `depth` steps of these paths are equal, and lead to the value `raw`, which is a part of `text`.
 fn locate_below(
     text: &str,
     raw: &str,

@@ -101,32 +101,35 @@ pub(super) fn verb_in_capitals(name: &str) -> Option<String> {
     VERBS.iter().any(|(verb_name, ..)| *verb_name == verb).then_some(verb)
 }
 
-/// Returns the types that the operator with this name in capitals takes on its left side. Empty for
-/// any other name.
-pub(super) fn families_in_capitals(name: &str) -> &'static [ValueType] {
+/// Returns the operand types that the operator with this name in capitals, such as `GREATER_THAN`,
+/// accepts on its left side. Empty if no operator has this name.
+pub(super) fn operand_types_in_capitals(name: &str) -> &'static [ValueType] {
     let verb = verb_in_capitals(name);
-    VERBS.iter().find(|(known, ..)| Some(*known) == verb.as_deref()).map_or(&[], |(_, families, _)| families)
+    VERBS
+        .iter()
+        .find(|(known, ..)| Some(*known) == verb.as_deref())
+        .map_or(&[], |(_, operand_types, _)| operand_types)
 }
 
 /// An operator of a JSON condition: the type of its operands, and how it compares them.
 #[derive(Clone, Copy)]
 pub(super) struct Operator {
-    pub(super) family: ValueType,
+    pub(super) operand_type: ValueType,
     pub(super) verb: Comparison,
 }
 
 impl Operator {
     pub(super) fn from_name(name: &str) -> Option<Operator> {
-        let (family, verb) = name.split_once('_')?;
-        let family = ValueType::from_name(family)?;
-        Operator::from_verb(family, verb)
+        let (operand_type, verb) = name.split_once('_')?;
+        let operand_type = ValueType::from_name(operand_type)?;
+        Operator::from_verb(operand_type, verb)
     }
 
-    fn from_verb(family: ValueType, verb: &str) -> Option<Operator> {
-        let (_, _, verb) = VERBS
-            .iter()
-            .find(|(verb_name, operand_types, _)| *verb_name == verb && operand_types.contains(&family))?;
-        Some(Operator { family, verb: *verb })
+    fn from_verb(operand_type: ValueType, verb: &str) -> Option<Operator> {
+        let (_, _, verb) = VERBS.iter().find(|(verb_name, operand_types, _)| {
+            *verb_name == verb && operand_types.contains(&operand_type)
+        })?;
+        Some(Operator { operand_type, verb: *verb })
     }
 
     /// Returns the operator for a verb in capitals, as in the documented JSON format. The operand
@@ -139,25 +142,25 @@ impl Operator {
     /// Returns the type that a literal on the right side must have. It can differ from the type of
     /// the left side: the length of a list is compared with a number.
     pub(super) fn literal_type(self) -> ValueType {
-        match (self.verb, self.family) {
+        match (self.verb, self.operand_type) {
             (Comparison::Length(_), _) => ValueType::Number,
             (Comparison::Infix("contains" | "not contains" | "has_key" | "not has_key"), _) => {
                 ValueType::String
             }
-            (_, family) => family,
+            (_, operand_type) => operand_type,
         }
     }
 
     /// True if the right side may have the type `right`. The importer calls this only for a right
     /// side that is the output of a workflow step; literals have [`Operator::literal_type`].
     pub(super) fn accepts_type(self, right: ValueType) -> bool {
-        match (self.verb, self.family) {
+        match (self.verb, self.operand_type) {
             (Comparison::Length(_), _) => {
                 matches!(right, ValueType::Number | ValueType::String | ValueType::List)
             }
             (Comparison::Infix("contains" | "not contains"), ValueType::List) => true,
             (Comparison::Infix("has_key" | "not has_key"), _) => right == ValueType::String,
-            (_, family) => right == family,
+            (_, operand_type) => right == operand_type,
         }
     }
 
@@ -184,10 +187,14 @@ mod tests {
 
     #[test]
     fn every_operator_is_known_by_the_documents_own_spelling() {
-        for (verb, families, _) in VERBS {
-            for family in ValueType::ALL {
-                let operator = Operator::from_spelling(&verb.to_ascii_uppercase(), Some(family));
-                assert_eq!(operator.is_some(), families.contains(&family), "{verb} {family:?}");
+        for (verb, operand_types, _) in VERBS {
+            for operand_type in ValueType::ALL {
+                let operator = Operator::from_spelling(&verb.to_ascii_uppercase(), Some(operand_type));
+                assert_eq!(
+                    operator.is_some(),
+                    operand_types.contains(&operand_type),
+                    "{verb} {operand_type:?}"
+                );
             }
         }
         for short in ["GT", "LT", "GTE", "LTE"] {
@@ -201,8 +208,8 @@ mod tests {
 
     #[test]
     fn every_operator_of_the_original_is_known_by_its_name() {
-        let names = VERBS.iter().flat_map(|(verb, families, _)| {
-            families.iter().map(move |family| format!("{}_{verb}", family.name()))
+        let names = VERBS.iter().flat_map(|(verb, operand_types, _)| {
+            operand_types.iter().map(move |operand_type| format!("{}_{verb}", operand_type.name()))
         });
         let names: Vec<String> = names.collect();
         assert_eq!(names.len(), 10 + 4 + 4 + 2 + 1 + 10 + 2);

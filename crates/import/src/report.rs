@@ -26,8 +26,8 @@ pub struct ReportItem {
     pub name: String,
     /// Whether the item (such as a route) was loaded, adapted or skipped.
     pub outcome: Outcome,
-    /// The changes of an adapted item, or the reason for skipping a skipped item. Parts that were
-    /// skipped have items of their own.
+    /// If the item was adapted, its changes; if it was skipped, the reason. Parts of the item that
+    /// were skipped have items of their own.
     pub notes: Vec<Message>,
     /// Warnings that the rule compiler and the analysis have about the item. They do not change the
     /// outcome, because the original system decides in the same way.
@@ -321,8 +321,8 @@ impl ReportBuilder {
     }
 
     /// Finishes the report, and adds the `warnings`. Each warning is paired with the index of the
-    /// item that it is about. Also returns the index that the first item has in the report: an item
-    /// for the whole document may precede it.
+    /// item that it is about. If there are notes on the document as a whole, an item for them is
+    /// inserted before all others. Also returns the number of inserted items, 0 or 1.
     pub(super) fn finish(mut self, warnings: Vec<(usize, Code, Message)>) -> (Report, usize) {
         for (index, code, message) in warnings {
             if let Some(item) = self.items.get_mut(index) {

@@ -15,7 +15,8 @@ pub(super) enum Spelling {
 }
 
 /// The word in a comment before a choice that has the spelling [`Spelling::Document`]. The word is
-/// not a member of the kept object, because the document may have members of any name.
+/// not a member of the JSON object in the comment `# json: {…}`, because the document may have
+/// members of any name.
 const CAPITALS_WORD: &str = "capitals";
 
 impl Spelling {

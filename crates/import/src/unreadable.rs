@@ -17,10 +17,12 @@ const MAX_VALUES: usize = 1_000;
 
 /// A document whose unreadable values were replaced.
 pub(super) struct Repaired {
-    /// The text with an empty object in place of each unreadable value, and of the same length.
+    /// The text of the document, in its original length. Each unreadable value is replaced by an
+    /// empty object and spaces. In a key, each half of a surrogate pair is replaced by the
+    /// replacement character.
     pub(super) text: String,
-    /// The document. A marked object replaces each unreadable value, and each value whose key is
-    /// unreadable.
+    /// The parsed document. A [marked object](UNREADABLE_KEY) replaces each unreadable value, and
+    /// each value whose key is unreadable.
     pub(super) value: Json,
     pub(super) unreadable: Vec<Unreadable>,
 }
@@ -113,7 +115,7 @@ fn find_unreadable(text: &str) -> Vec<(Range<usize>, bool, Message)> {
         match byte {
             b'"' => {
                 let (end, has_half_pair) = read_string(bytes, at);
-                if is_mark(&text[at..end]) && is_before_colon(bytes, end) {
+                if is_mark_key(&text[at..end]) && is_before_colon(bytes, end) {
                     found.push((at..end, true, message!("the key is U+FFFF, which is no character")));
                 } else if has_half_pair {
                     let is_key = is_before_colon(bytes, end);
@@ -139,8 +141,9 @@ fn find_unreadable(text: &str) -> Vec<(Range<usize>, bool, Message)> {
     found
 }
 
-/// True for the JSON text of the key that marks unreadable values.
-fn is_mark(string: &str) -> bool {
+/// True if the JSON string `string`, with its quotes, is the key of marked objects, which replace
+/// unreadable values.
+fn is_mark_key(string: &str) -> bool {
     const ESCAPED: &str = "\"\\uFFFF\"";
     string.len() <= ESCAPED.len()
         && serde_json::from_str::<String>(string).is_ok_and(|key| key == UNREADABLE_KEY)

@@ -160,8 +160,8 @@ pub(super) fn write_comment(marker: &str, text: &str, indent: usize) -> String {
     out
 }
 
-/// Returns the documentation that a statement has if `text` is written before it as a comment. Long
-/// lines are broken there, and repeated spaces are lost.
+/// Returns the doc comment that a statement has if an import writes the text `text` as comment
+/// lines before it. In the result, long lines are broken and repeated spaces are lost.
 pub(super) fn doc_text(text: &str) -> String {
     if text.is_empty() {
         return String::new();

@@ -78,9 +78,10 @@ pub fn is_observed(line: &Map<String, Json>) -> bool {
         && !is_decision(line)
 }
 
-/// The keys of lines that `rulec serve` writes in addition to decisions. They are file headers,
-/// signed checkpoints, numbers of dropped lines, and changes of the rules. Others are about
-/// versions that came into force or were refused, and rule sets that were added or removed.
+/// The keys of lines that `rulec serve` writes into a decision log in addition to decisions. Such
+/// lines are file headers, signed checkpoints, counts of dropped lines, and changes of the rules.
+/// Others are about versions that came into force or were refused, and rule sets that were added or
+/// removed.
 const SERVICE_KEYS: [&str; 8] =
     ["log", "checkpoint", "dropped", "change", "in_force", "refused", "added", "removed"];
 

@@ -86,7 +86,8 @@ fn first_line(path: &Path) -> io::Result<Option<Vec<u8>>> {
 mod tests {
     use super::*;
 
-    /// A person who changed the first line of a file must not hide the file.
+    /// A log file is still found after somebody changed its first line. Otherwise a forger could
+    /// hide the file from the verification.
     #[test]
     fn a_file_with_a_wrong_first_line_belongs_to_its_log() {
         let folder = tempfile::tempdir().expect("a folder");

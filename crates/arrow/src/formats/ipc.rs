@@ -23,8 +23,8 @@ use std::sync::Arc;
 /// Magic number at the start of an Arrow IPC file, padded to eight bytes.
 const FILE_MAGIC: &[u8; 8] = b"ARROW1\0\0";
 
-/// Maximum number of rows per returned part. The limit is needed because a batch of a few bytes can
-/// claim many rows.
+/// Maximum number of rows that one call of [`Source::next`] returns. Larger batches are returned in
+/// several parts, because a batch of a few bytes can claim to have very many rows.
 const MAX_PART_ROWS: usize = 1 << 16;
 
 /// The input after its first bytes were inspected: these bytes, followed by the rest.

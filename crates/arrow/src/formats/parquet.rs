@@ -33,11 +33,13 @@ const FILE_MAGIC: &[u8; 4] = b"PAR1";
 /// Number of bytes at the end of a file that contain the metadata size and the magic number.
 const FOOTER_TAIL_BYTES: u64 = 8;
 
-/// Number of rows per row group, which is also the number of rows between two footers.
+/// Number of rows per row group. The writer adds a footer after each row group, so that a truncated
+/// file can be read up to the last complete group.
 const ROWS_PER_GROUP: usize = 1 << 17;
 
-/// Maximum number of positions that are tried as the end of the last complete footer in a truncated
-/// file. A magic number ends at each position, but data may contain the same bytes by chance.
+/// Maximum number of positions in a truncated file that are tried as the end of the last complete
+/// footer. Each of these positions follows the bytes of the magic number, which column data can
+/// also contain by chance.
 const MAX_FOOTER_TRIES: usize = 100;
 
 /// Number of bytes at the end of a truncated file that are searched for a footer.
@@ -104,9 +106,9 @@ impl ChunkReader for FilePrefix {
     }
 }
 
-/// Reader that the Parquet library gets for reading bytes from an offset. If a page header begins
-/// at the offset, the first read checks the header before the library gets its bytes. For the end
-/// of the file, nothing is checked.
+/// The reader that [`FilePrefix`] returns when the Parquet library asks for the bytes from an
+/// offset. Except for the last eight bytes of the file, the library expects a page header at the
+/// offset. The first read checks this header before the library gets any bytes.
 struct CheckedHeader {
     /// File and offset of the page header, until it is read; then `None`.
     head: Option<(File, u64)>,

@@ -27,8 +27,8 @@ struct RecordedAnswer {
     key: String,
     /// The name of the choice, or `flows`. It is only for people who read the file.
     question: String,
-    /// The id that the model selected; null if the model called no tool. The attribute makes the
-    /// field mandatory.
+    /// The id that the model selected; null if the model called no tool. A line without this field
+    /// is an error: without `deserialize_with`, serde would read a missing field as null.
     #[serde(deserialize_with = "Option::deserialize")]
     answer: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

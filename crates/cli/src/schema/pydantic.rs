@@ -86,8 +86,8 @@ struct Module {
     imports: BTreeSet<(&'static str, &'static str)>,
     /// Whether an optional field uses the Python function `_is_none`, which must then be defined.
     has_optional_fields: bool,
-    /// The base classes in use: `_Closed` for records that refuse other fields, `_Open` for records
-    /// that keep them.
+    /// The base classes of the written classes: `_Closed` for records that refuse undeclared
+    /// fields, `_Open` for records that keep undeclared fields.
     bases: BTreeSet<&'static str>,
 }
 

@@ -113,9 +113,10 @@ pub(super) fn meant_option(verb: &Command, written: &str) -> Option<String> {
     Some(format!("--{}{}", arg.get_long()?, value.unwrap_or_default()))
 }
 
-/// Returns the remedy for an option that the subcommand does not have because it needs none. `verb`
-/// is the subcommand, and `path` are its names. `texts` are the arguments of this run after the
-/// program's name. `None` for other options.
+/// Returns the remedy for an option of another program that `rulec` does not need, such as
+/// `--write` for `rulec fmt`, which always writes. `None` for other options. `verb` is the
+/// subcommand, and `path` are its names. `texts` are the arguments of this run after the program's
+/// name, and `written` is the option as the user wrote it.
 pub(super) fn needless_option<'t>(
     verb: &Command,
     path: &[&str],
@@ -189,9 +190,10 @@ const ARGUMENT_OPTIONS: &[(&[&str], &str)] = &[
     (&["dir", "directory", "folder", "path"], "DIR"),
 ];
 
-/// Returns the remedy for an option whose value is an argument of the subcommand, as in `rulec
-/// why-not a.rules --route refunds`. The parameters are the same as for [`needless_option`]. `None`
-/// for other options.
+/// Returns the remedy for an option with a value that the subcommand takes as an argument without
+/// an option. For example, `rulec why-not a.rules --route refunds` should be
+/// `rulec why-not a.rules refunds`. `None` for other options. The parameters are the same as for
+/// [`needless_option`].
 pub(super) fn argument_option(
     verb: &Command,
     path: &[&str],
@@ -240,8 +242,9 @@ pub(super) fn argument_option(
     Some(message!("`{name}` is an argument and no option: `rulec {} {}`", path.join(" "), words.join(" ")))
 }
 
-/// Returns the remedy for arguments of `rulec why` after `rulec explain`, which explains codes and
-/// words and no decisions. `None` for other subcommands and without a file of rules.
+/// Returns the remedy if the user wants to explain a decision with `rulec explain`, which explains
+/// only codes and words. The remedy is the same command with `rulec why`. `None` for other
+/// subcommands, and if no argument is a rules file.
 pub fn explained_decision(path: &[&str], texts: &[&str]) -> Option<Message> {
     let given = after_command(path, texts);
     let rules = given.iter().find(|text| text.ends_with(".rules")).filter(|_| path == ["explain"])?;

@@ -5,10 +5,11 @@ use rulec::Message;
 use rulec_base::message;
 use std::path::Path;
 
-/// Subcommands that read rules and a file of messages, in this order.
+/// Subcommands whose arguments are a rules file and then a file of messages.
 const RULES_AND_MESSAGES: [&str; 2] = ["run", "bench"];
 
-/// Subcommands that read rules and one message, which options give.
+/// Subcommands that read a rules file and one message. The message is given by options or as text,
+/// not as a file.
 const RULES_AND_TEXT: [&str; 2] = ["why", "why-not"];
 
 /// Returns the remedy for a file of JSON where this run expects rules. `None` if the command line

@@ -1,5 +1,6 @@
-//! Selects completion items by the part of the statement that contains the position: the words,
-//! names and values that this part allows there.
+//! Selects the completion items for a position by its place in the statement, such as after `->` or
+//! inside metadata. Only words, names and values that the language allows at this place are
+//! offered.
 
 use super::items::{new_item, setting_items, setting_value_items, unquote_name};
 use super::scope::is_member;
@@ -52,7 +53,7 @@ impl CompletionContext<'_> {
     }
 
     /// Returns the completion items inside a string: file names after `import`, otherwise the
-    /// values of an enumeration.
+    /// values of the enumeration with which the string is compared.
     pub(super) fn string_items(&self) -> Vec<CompletionItem> {
         if self.last_word() != "import" {
             return self.enumeration_items();
@@ -107,8 +108,9 @@ impl CompletionContext<'_> {
         }
     }
 
-    /// Returns the words that can follow in a `history` statement: the key, the time and the number
-    /// of the kept messages, in this order.
+    /// Returns the words that can begin the next clause of a `history` statement. The clauses are,
+    /// in this order: `by` (the key of the messages), `keep` (how long messages are kept) and
+    /// `at most` (how many messages are kept per key).
     fn history_items(&self, last: Token) -> Vec<CompletionItem> {
         let (begins, word) = (self.tokens_before.len() - 1 == self.scope.first, self.last_word());
         if !begins && (!last.kind.ends_operand() || matches!(word, "keep" | "at" | "most")) {
@@ -143,8 +145,8 @@ impl CompletionContext<'_> {
         }
     }
 
-    /// Returns the completion items after `->`: handlers, and `goto`. Empty after a complete
-    /// target.
+    /// Returns the completion items for a target: the handlers and `goto` directly after `->`,
+    /// otherwise none.
     fn target_items(&self, last: Token) -> Vec<CompletionItem> {
         if last.kind != TokenKind::Arrow {
             return Vec::new();
@@ -225,14 +227,15 @@ impl CompletionContext<'_> {
         items
     }
 
-    /// True if the token before the position follows the opening bracket `open` or a comma. Such a
-    /// token is a key whose colon is not written yet.
+    /// True if the token before the position follows a comma or an opening bracket. This token is
+    /// then a key whose colon is not written yet. False if the token is itself the bracket `open`.
     fn is_key_position(&self, open: usize) -> bool {
         let last = self.tokens_before.len() - 1;
         last > open && matches!(self.word_before(last), "(" | "{" | ",")
     }
 
-    /// Removes the completion items that are already written as keys in the bracket `open`.
+    /// Removes the completion items whose names are already written as keys inside the bracket that
+    /// opens at the token `open`.
     fn without_written_keys(&self, mut items: Vec<CompletionItem>, open: usize) -> Vec<CompletionItem> {
         let is_written = |label: &str| {
             (open..self.tokens_before.len()).any(|at| self.word(at) == label && self.word(at + 1) == ":")
@@ -330,8 +333,8 @@ impl CompletionContext<'_> {
         }
     }
 
-    /// Returns the completion items inside metadata: after a colon constants, otherwise the
-    /// metadata keys of other routes.
+    /// Returns the completion items inside metadata. At the place of a key, they are the metadata
+    /// keys that other routes use; after a key's colon, they are constants.
     fn metadata_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
         match last.kind {
             TokenKind::OpenBrace | TokenKind::Comma => {

@@ -1,4 +1,5 @@
-//! Creates completion items for names and words, and converts declared names to completion items.
+//! Creates completion items for the words of the language and for the names that the rules declare,
+//! such as fields, parameters and handlers.
 
 use super::{CompletionContext, CompletionItem, CompletionKind};
 use crate::facts::{ELEMENT_SEGMENT, fields_of};
@@ -91,8 +92,10 @@ impl<'a> CompletionContext<'a> {
         (!items.is_empty()).then_some(items)
     }
 
-    /// Returns the kind and path of the type of a parameter, if the type has a name. The parameter
-    /// belongs to the statement at the position.
+    /// Returns the kind and path under which the fields of a parameter's type are declared. For the
+    /// parameter `o: Order`, they are a type field and the path `Order`. The parameter `name`
+    /// belongs to the `def` or `group` at the position, and its declaration precedes the token
+    /// `before`. `None` if there is no such parameter.
     fn type_of_parameter(&self, name: &str, before: usize) -> Option<(DeclarationKind, Vec<String>)> {
         if !matches!(self.scope.head, "def" | "group") {
             return None;

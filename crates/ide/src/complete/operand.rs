@@ -10,8 +10,8 @@ use rulec_lang::operators::{Fixity, Negation, Op, OpInfo, OperatorResult, TABLE}
 use rulec_lang::ty::{KindSet, Ty};
 use rulec_syntax::lex::TokenKind;
 
-/// Maximum number of definitions that are followed from the first name of a path, where one name is
-/// defined by another.
+/// Maximum number of local names that are replaced in one path by the paths that they refer to.
+/// Such a path can begin with a local name again, as in `any o in orders: any i in o.items`.
 const MAX_FOLLOWED_NAMES: usize = 8;
 /// The precedence of comparison operators. Operators with a higher precedence compute values.
 const COMPARISON_PRECEDENCE: u8 = 40;
@@ -277,7 +277,8 @@ impl<'a> CompletionContext<'a> {
         self.type_from_let(&path).map(|ty| ty.kinds).or_else(|| self.analysis.facts.kinds(&path))
     }
 
-    /// Returns the type of a path that begins with the name of a `let`.
+    /// Returns the type of a path that begins with the name of a `let`. `None` for any other path,
+    /// or if the type is not known.
     pub(super) fn type_from_let(&self, path: &[&str]) -> Option<Ty> {
         let (first, rest) = path.split_first()?;
         let kinds = [DeclarationKind::Let, DeclarationKind::Local];
@@ -287,7 +288,7 @@ impl<'a> CompletionContext<'a> {
     }
 
     /// Returns the values of an enumeration, if the text at the position is compared with a field
-    /// of this type. For example in `tier == ` and `tier in ["free", `.
+    /// whose type is this enumeration. For example in `tier == ` and `tier in ["free", `.
     pub(super) fn enumeration_items(&self) -> Vec<CompletionItem> {
         let is_string = |index: usize| super::is_string(self.tokens_before[index]);
         let mut end = self.tokens_before.len();

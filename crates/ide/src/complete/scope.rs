@@ -20,8 +20,8 @@ pub(super) struct Scope<'a> {
     pub brackets: Vec<usize>,
 }
 
-/// A statement that contains the position, as far as the search knows: its first token, and the
-/// number of brackets that are open before it.
+/// A statement that has begun and not yet ended at the token that [`scope_at_end`] has reached: the
+/// index of its first token, and the number of brackets that are open before it.
 #[derive(Clone, Copy)]
 struct OpenStatement {
     first: usize,

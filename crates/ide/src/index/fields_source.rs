@@ -17,8 +17,8 @@ pub(super) const MAX_DEFINITION_DEPTH: usize = 16;
 /// Where the fields of an expression's value are declared, if this is known.
 #[derive(Clone, Debug)]
 pub(super) enum FieldsSource<'a> {
-    /// The type of the value declares its fields. Contains the kind and the path of the symbol to
-    /// which the type belongs, and the type.
+    /// The type of the value declares the fields. Contains the kind and the path of the symbol that
+    /// is declared with this type, and the type.
     Typed(DeclarationKind, Vec<&'a str>, &'a TypeExpr),
     /// The value is a field of the input message, at this path, without a declaration.
     Field(Vec<&'a str>),
@@ -40,8 +40,8 @@ pub(super) enum FieldsSource<'a> {
 
 impl<'a> IndexBuilder<'a> {
     /// Resolves the names of a path such as `a.b["c"].d`. Returns where the fields of the path's
-    /// value are declared. The first name is a field of the input message, unless it is bound or
-    /// defined by a `let`.
+    /// value are declared. The first name is a field of the input message, unless it is a local
+    /// name or the name of a `let`.
     pub(super) fn resolve_path(&mut self, expr: &'a Expr) -> FieldsSource<'a> {
         match &expr.kind {
             ExprKind::Name(name) => self.resolve_root(name, expr.span),

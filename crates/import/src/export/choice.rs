@@ -102,9 +102,9 @@ fn write_choice(
     json
 }
 
-/// Removes the names of a choice, such as `step_id`, from the members that an import kept, and
-/// returns these names. If an import would not convert them to the name `name` of the rules,
-/// returns `name` instead.
+/// Returns the JSON members that name a choice, such as `step_id`, and removes them from `kept`,
+/// the members that an import kept. Returns `{"name": name}` instead if there are none, or if an
+/// import would no longer convert them to `name`, the name in the rules.
 fn take_names(kept: &mut Map<String, Json>, name: &str, names: &mut NameAllocator) -> Map<String, Json> {
     let kept_names: Map<String, Json> = NAME_KEYS.iter().filter_map(|key| kept.remove_entry(*key)).collect();
     let original = NAME_KEYS.iter().find_map(|key| kept_names.get(*key)?.as_str());
@@ -151,7 +151,8 @@ fn branches_without_condition<'r>(
     warnings.filter(move |warning| warning.span().and_then(&choice_of) == table.span)
 }
 
-/// Returns the id of a branch, whose text in the rules is `branch`.
+/// Returns the id of the branch with the rule text `branch`. `None` if the text cannot be parsed as
+/// a branch.
 fn id_of_branch(branch: &str) -> Option<String> {
     let parsed = parse(Threads::One, FileId(0), &format!("choice c {{\n{branch}\n}}"));
     match parsed.statements.into_iter().next()?.kind {

@@ -59,7 +59,7 @@ fn write_test(program: &Program, test: &Predicate) -> Option<Written<Json>> {
     }
     let is_constant = constant(right).is_some();
     let (right, right_type) = right_side(program, right)?;
-    let family = match spelling {
+    let operand_type = match spelling {
         "==" | "!=" => right_type,
         ">" | "<" | ">=" | "<=" => ValueType::Number,
         "starts_with" | "ends_with" => ValueType::String,
@@ -72,11 +72,11 @@ fn write_test(program: &Program, test: &Predicate) -> Option<Written<Json>> {
         _ => return None,
     };
     let comparison = |verb: &Comparison| matches!(verb, Comparison::Infix(infix) if *infix == spelling);
-    let verb = find_verb(family, comparison)?;
+    let verb = find_verb(operand_type, comparison)?;
     // A constant of another type makes the importer skip the condition.
-    let operator = Operator::from_name(&format!("{}_{verb}", family.name()))?;
+    let operator = Operator::from_name(&format!("{}_{verb}", operand_type.name()))?;
     let is_accepted = !is_constant || operator.literal_type() == right_type;
-    is_accepted.then(|| Ok(condition_json(&left, family, verb, right)))
+    is_accepted.then(|| Ok(condition_json(&left, operand_type, verb, right)))
 }
 
 /// Returns the JSON condition for `[a] == []` or `[a, b] == []`, which are never true. The importer
@@ -139,7 +139,7 @@ fn non_text_step(program: &Program, expr: &Expr) -> Option<Json> {
 /// Returns the JSON condition that compares the length of the step output `inner` with `right`.
 /// `spelling` is the operator, such as `>=`. `None` if the JSON format has no such condition.
 fn write_length(program: &Program, inner: &Expr, spelling: &str, right: &Expr) -> Option<Json> {
-    let (left, family) = step_output(program, inner)?;
+    let (left, operand_type) = step_output(program, inner)?;
     let right = match length_of(right) {
         Some(inner) => {
             let (right, ty) = step_output(program, inner)?;
@@ -150,25 +150,27 @@ fn write_length(program: &Program, inner: &Expr, spelling: &str, right: &Expr) -
             (!matches!(ty, ValueType::String | ValueType::List)).then_some(right)?
         }
     };
-    if family == ValueType::Dict {
+    if operand_type == ValueType::Dict {
         // The importer writes `len(x) >= 0` for a dict that differs from a constant that no message
         // can contain.
         let is_always = spelling == ">=" && right == literal_side(ValueType::Number, json!(0));
         let never = literal_side(ValueType::Dict, json!("{1: 2}"));
-        return is_always.then(|| condition_json(&left, family, "not_equal", never));
+        return is_always.then(|| condition_json(&left, operand_type, "not_equal", never));
     }
-    let family = if family == ValueType::List { family } else { ValueType::String };
-    let verb = find_verb(family, |verb| matches!(verb, Comparison::Length(op) if *op == spelling))?;
-    Some(condition_json(&left, family, verb, right))
+    let operand_type = if operand_type == ValueType::List { operand_type } else { ValueType::String };
+    let verb = find_verb(operand_type, |verb| matches!(verb, Comparison::Length(op) if *op == spelling))?;
+    Some(condition_json(&left, operand_type, verb, right))
 }
 
-fn find_verb(family: ValueType, is_wanted: impl Fn(&Comparison) -> bool) -> Option<&'static str> {
-    let row = VERBS.iter().find(|(_, families, verb)| families.contains(&family) && is_wanted(verb));
+fn find_verb(operand_type: ValueType, is_wanted: impl Fn(&Comparison) -> bool) -> Option<&'static str> {
+    let row = VERBS
+        .iter()
+        .find(|(_, operand_types, verb)| operand_types.contains(&operand_type) && is_wanted(verb));
     row.map(|(name, ..)| *name)
 }
 
-fn condition_json(left: &Json, family: ValueType, verb: &str, right: Json) -> Json {
-    json!({"left": left, "operate": format!("{}_{verb}", family.name()), "right": right})
+fn condition_json(left: &Json, operand_type: ValueType, verb: &str, right: Json) -> Json {
+    json!({"left": left, "operate": format!("{}_{verb}", operand_type.name()), "right": right})
 }
 
 fn literal_side(ty: ValueType, value: Json) -> Json {

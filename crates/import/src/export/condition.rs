@@ -1,5 +1,7 @@
-//! Writes the conditions of message routes as JSON of the other system. This module recognizes the
-//! forms in which the importer wrote conditions that rule syntax expresses differently.
+//! Writes the conditions of message routes as JSON of the other system. Some JSON conditions have
+//! no direct counterpart in rules, so the importer writes them in another form. For example, one
+//! `ErrorCondition` becomes two comparisons. This module recognizes these forms and writes the
+//! original condition again.
 
 use super::{Written, constant, ignores_case, message_path, pattern, unknown_condition};
 use crate::derived::{LENGTH_STATEMENT, urgency_statements};
@@ -186,8 +188,8 @@ impl<'p> ConditionWriter<'p> {
         (is_ordered || !is_ordering).then(|| Ok(json!({"type": "ContextCondition", key: value})))
     }
 
-    /// Returns the JSON name of the value if the `let` statement is one that the importer writes:
-    /// the message's length or urgency. `None` for any other `let`.
+    /// Returns the JSON name of the message's length or urgency, if `id` is the `let` statement
+    /// that the importer writes for this value. `None` for any other `let`.
     fn derived_fact(&self, id: LetId) -> Option<&'static str> {
         match &*self.program.lets[id.index()].name {
             "message_length" if self.derives_length => Some("message_length"),

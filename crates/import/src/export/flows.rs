@@ -123,8 +123,12 @@ fn write_settings(program: &Program) -> Map<String, Json> {
 }
 
 /// Returns the patterns of a keyword flow, and the operator that compares them with the message.
-/// `is_literal` is true if the patterns of the document are compared literally; the first pattern
-/// sets it. All patterns of a document must agree, so a pattern that differs is an error.
+/// `is_literal` says whether the patterns of the document are compared literally; it is `None`
+/// until the first pattern sets it.
+///
+/// # Errors
+/// If a pattern is compared in another way than the patterns before it: all patterns of a document
+/// must be compared in the same way. Also if a condition or a pattern cannot be written.
 fn write_patterns(
     program: &Program,
     id: FlowId,

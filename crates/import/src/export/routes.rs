@@ -117,9 +117,10 @@ fn is_unchanged_condition(kept: &Json, rules: &Rules, rule: &Rule) -> bool {
     kept::has_same_tokens(&facts.write_route_condition(&formula), rule_text)
 }
 
-/// Returns the JSON description of a rule with the documentation `docs`. `kept` is the description
-/// that an import kept in a comment. It is returned if `docs` is still its text in the rules, or if
-/// it is not a text and `docs` is empty. Otherwise returns `docs`; `None` if `docs` is empty.
+/// Returns the JSON value for the description of a rule. `docs` is the description in the rules,
+/// and `kept` is the JSON description that an import kept in a comment. Returns `kept` if the
+/// author has not changed the description since the import. Otherwise returns `docs`; `None` if
+/// `docs` is empty.
 pub(super) fn description(kept: Option<Json>, docs: &str) -> Option<Json> {
     match kept {
         Some(Json::String(text)) if doc_text(&text) == docs => Some(text.into()),

@@ -74,9 +74,9 @@ impl<R: Read> SkippedRecord<R> {
         }
     }
 
-    /// Skips over a value; `kind` is the number of its type in Thrift's compact protocol. Each
-    /// value takes at least one byte of input. `depth` is the number of records, lists and maps
-    /// that enclose the value.
+    /// Skips over a value; `kind` is the number of its type in Thrift's compact protocol. Every
+    /// value consumes at least one byte of input, so a huge claimed length fails at the end of the
+    /// input. `depth` is the number of records, lists and maps that enclose the value.
     fn skip_value(&mut self, kind: u8, depth: usize) -> Result<()> {
         if depth > MAX_DEPTH {
             return Err(invalid_record_error());
