@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -33,7 +34,8 @@ def score(text: str, n: int) -> float:
 
 
 def programs() -> Iterator[dict[str, Any]]:
-    command = ["cargo", "run", "--quiet", "--locked", *EXAMPLE]
+    built = os.environ.get("RULEC_PROGRAMS")
+    command = [built] if built else ["cargo", "run", "--quiet", "--locked", *EXAMPLE]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as process:
         assert process.stdout is not None
         yield from map(json.loads, process.stdout)
