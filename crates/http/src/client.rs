@@ -226,8 +226,8 @@ impl HttpClient {
     /// that the caller has. Returns `None` if the document still has this tag.
     ///
     /// # Errors
-    /// As [`HttpClient::send`]. A redirect is a [status](HttpFailure::Status) too, because no
-    /// redirect is followed.
+    /// As [`HttpClient::send`]. Redirects are not followed, so a redirect is reported as
+    /// [`HttpFailure::Status`].
     pub async fn fetch(&self, request: &Request, tag: Option<&str>) -> Result<Option<Document>, HttpError> {
         let (url, started) = (self.check_url(request)?, Instant::now());
         let (time, overall) = self.limits.time_for_attempt(Duration::ZERO);

@@ -255,7 +255,8 @@ pub struct Response {
     pub attempts: u32,
     /// Duration of the whole call, including pauses between attempts.
     pub elapsed: Duration,
-    /// Whether the content type is JSON, and the body was parsed for that reason.
+    /// Whether the response has a JSON content type, so that a body that is not valid JSON is an
+    /// error. False if the request asked for the body as text.
     pub(super) is_json: bool,
     pub(super) secrets: Vec<Secret>,
 }
