@@ -134,7 +134,7 @@ impl Published {
     }
 }
 
-/// A bus of the runtime, by the type of its events.
+/// A bus of `rulec-runtime`. The variants differ in the type of the events that the bus carries.
 enum AnyBus {
     Objects(bus::Bus<PythonEvent>),
     Decisions(bus::Bus<DecisionEvent>),

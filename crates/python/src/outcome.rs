@@ -64,7 +64,8 @@ impl Request {
     }
 }
 
-/// The result of routing a message to a handler.
+/// The object that the handler returned, or that a hook returned instead. The field `outcome`
+/// records only that there is a reply, not the object.
 #[pyclass(frozen, module = "rulec")]
 pub struct Outcome {
     outcome: route::Outcome,
@@ -75,8 +76,9 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Creates an outcome. `reply` and `raised` are the last results of the Python functions. Of
-    /// these two, the outcome stores the one that fits its kind.
+    /// Creates an outcome. `reply` is the last reply of the message's Python functions, and
+    /// `raised` is their last exception. If the message was handled, the outcome stores the reply,
+    /// otherwise the exception.
     pub fn new(outcome: route::Outcome, reply: Option<Py<PyAny>>, raised: Option<Py<PyAny>>) -> Outcome {
         let handled = outcome.reply().is_some();
         Outcome { outcome, reply: reply.filter(|_| handled), raised: raised.filter(|_| !handled) }
@@ -98,7 +100,7 @@ impl Outcome {
 
 #[pymethods]
 impl Outcome {
-    /// How the message ended: `handled`, `failed`, `timed_out`, `refused`, `circuit_open`,
+    /// The kind of the outcome: `handled`, `failed`, `timed_out`, `refused`, `circuit_open`,
     /// `invalid` or `no_route`.
     #[getter]
     fn kind(&self) -> &str {

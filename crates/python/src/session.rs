@@ -85,7 +85,8 @@ impl AgentSession {
     }
 
     /// Sends a decision while other decisions are being executed. If the kind of the new decision
-    /// interrupts other decisions, the running execution is cancelled.
+    /// interrupts other decisions, the running execution is cancelled. Returns false if the session
+    /// no longer exists.
     fn send(&self, decision: &Bound<'_, DecisionMade>) -> bool {
         self.inbox.send(decision.get().0.clone())
     }
