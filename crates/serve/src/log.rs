@@ -64,7 +64,8 @@ pub struct LogOptions {
     pub capacity_bytes: usize,
     /// Number of bytes after which the file is renamed and a new file is started.
     pub rotate_bytes: u64,
-    /// The key that signs checkpoints; `None` for a log without checkpoints.
+    /// The key that signs checkpoints, which are lines that confirm all lines before them; `None`
+    /// for a log without checkpoints.
     pub key: Option<SigningKey>,
 }
 
@@ -124,8 +125,8 @@ impl Waiting {
 /// Approximate number of bytes that a waiting decision takes in memory, without its message.
 const DECISION_BYTES: usize = 512;
 
-/// Maximum of `capacity_bytes` in the mode `sync`, about 4 GB: the largest number of permits that
-/// one call can acquire.
+/// Maximum of `capacity_bytes` in the mode `sync`, about 4 GB. A semaphore has one permit for each
+/// free byte, and one call can acquire at most this number of permits.
 const MAX_FREE_BYTES: usize = u32::MAX as usize;
 
 /// A message to the thread that writes the log.
@@ -342,7 +343,8 @@ impl DecisionLog {
         }
     }
 
-    /// Writes all waiting lines and a last checkpoint, and ends the thread that writes the log.
+    /// Writes all waiting lines and then a checkpoint (a signed line), if the log has a key. Ends
+    /// the thread that writes the log.
     pub fn close(&self) {
         self.report_dropped();
         let _ = self.tasks.send(Task::Close);

@@ -16,7 +16,8 @@ use rulec::{Decision, JsonError, JsonErrorKind};
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
-/// Maximum number of pairs of an entry and a route with counters of their own, for each rule set.
+/// Maximum number of pairs of an entry (such as a table) and a route with counters of their own,
+/// for each rule set.
 const MAX_ROUTES: usize = 2000;
 /// The label value of all entries and routes over [`MAX_ROUTES`].
 const OTHER: &str = "_other";
@@ -172,8 +173,9 @@ impl Metrics {
         }
     }
 
-    /// Removes the gauge of the generation of a rule set that was removed. Its counters stay,
-    /// because a rule set with the same name may be added later.
+    /// Removes the gauge that shows the generation (version number) of a rule set, because the rule
+    /// set was removed. The counters of the rule set stay, because a rule set with the same name
+    /// may be added later.
     pub fn forget_set(&self, name: &str) {
         self.generation.remove(&SetLabels { rules: name.to_owned() });
     }
@@ -227,7 +229,7 @@ impl Metrics {
 }
 
 /// A kind of data that is sent to an OpenTelemetry collector. Its name is a label value, and the
-/// end of the collector's path.
+/// last part of the URL to which the data are sent.
 #[cfg(feature = "remote")]
 #[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, EncodeLabelValue)]
 #[allow(non_camel_case_types, reason = "the names are the labels")]
@@ -304,7 +306,8 @@ pub(crate) struct SetMetrics {
     refused: Counter,
     #[cfg(feature = "remote")]
     fetches: Family<FetchLabels, Counter>,
-    /// The decisions on which the shadow rules differ, then those on which they agree.
+    /// Numbers of messages for which the shadow rules and the rules in force decide differently,
+    /// and for which they decide the same.
     shadow: [Counter; 2],
 }
 
@@ -337,8 +340,9 @@ impl Equivalent<RouteKey> for RouteRef<'_> {
 }
 
 impl SetMetrics {
-    /// Counts a decision, its violations of the input contract, and the time that it took
-    /// (`elapsed`). `route` is the name of the chosen statement; `None` counts as undecided.
+    /// Counts a decision, its violations of the input contract (the `input` statement), and the
+    /// time that it took (`elapsed`). `route` is the name of the chosen statement; `None` counts as
+    /// undecided.
     pub fn count_decision(&self, decision: &Decision, route: Option<&str>, elapsed: Duration) {
         self.latency.observe(elapsed.as_secs_f64());
         let second = self.traffic.second();

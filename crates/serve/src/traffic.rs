@@ -156,14 +156,15 @@ pub(crate) struct NearMiss {
     because: Vec<String>,
 }
 
-/// A condition that was unknown for some of the samples, because a value was missing.
+/// A condition that was unknown for some samples (recently decided messages), because a value was
+/// missing.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct UnknownCondition {
     route: String,
     condition: String,
-    /// Why the condition was unknown for the latest of these samples.
+    /// Why the condition was unknown, for the latest of the samples that `count` counts.
     because: Vec<String>,
-    /// Number of samples for which the condition was unknown.
+    /// Number of samples (recently decided messages) for which the condition was unknown.
     count: usize,
 }
 
@@ -191,7 +192,7 @@ impl Traffic {
         }
     }
 
-    /// Returns the number of the current second, from 1.
+    /// Returns the number of the current second since `start`; the first second has the number 1.
     pub fn second(&self) -> u64 {
         self.start.elapsed().as_secs() + 1
     }

@@ -60,8 +60,8 @@ pub(super) fn routes(app: &Arc<App>) -> Router<Arc<App>> {
     routes.layer(middleware::from_fn_with_state(app.clone(), check))
 }
 
-/// Returns the HTTP routes of one gRPC service. `descriptors` are encoded file descriptors that
-/// list the methods of the service.
+/// Returns the routes of gRPC server reflection, by which clients list the services. A reflection
+/// stream ends at its deadline, because it counts as an open request.
 fn service_routes<S>(descriptors: &[u8], service: &S) -> Router<Arc<App>>
 where
     S: Service<Request, Response = http::Response<tonic::body::Body>, Error = Infallible>

@@ -1,5 +1,5 @@
-//! Folders of rules: files that appear in them become rule sets, and rule sets whose files are
-//! removed leave the service.
+//! Folders of rules. A file that appears in a folder becomes a rule set. If a file is removed, its
+//! rule set is removed from the service.
 
 use super::loading::{Loaders, StartError};
 use super::{OpenHistory, Place, RuleSet, RuleSource, file};
@@ -110,8 +110,9 @@ impl Drop for FolderWatch {
     }
 }
 
-/// Makes the operating system report changes in the folders. A change of a file's content matters
-/// only while a file is refused, because the rule sets in force watch their own files.
+/// Makes the operating system report changes in the folders. A change of a file's content is
+/// normally ignored, because the rule sets in force watch their own files. It counts while a file
+/// is refused, because it may correct the error.
 fn watch(
     paths: &[PathBuf],
     asked: &Arc<Notify>,

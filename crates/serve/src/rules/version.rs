@@ -89,8 +89,8 @@ impl Version {
         self.has_intents
     }
 
-    /// Returns the name of the entry that decides: `name`, or the default entry. Does not check
-    /// that an entry `name` exists.
+    /// Returns the name of the entry (such as a table) that decides: `name`, or the default entry.
+    /// Does not check that an entry `name` exists.
     ///
     /// # Errors
     /// If `name` is `None`, and the rules have no default entry.
@@ -126,7 +126,7 @@ impl Version {
         Ok(self.derived.get_or_init(|| Derived { rules, generation, matcher, hash: OnceLock::new() }))
     }
 
-    /// Compiles all edits into the rules. Returns the rules and their generation.
+    /// Compiles all edits into the rules. Returns the rules and their generation (version number).
     fn merged(&self) -> Result<(Rules, u64), Problem> {
         loop {
             let generation = self.live.generation();
@@ -172,8 +172,8 @@ impl Version {
         Ok(self.derived()?.matcher.as_ref())
     }
 
-    /// Returns the SHA-256 hash of the rules' artifact, in hexadecimal. Equal rules have equal
-    /// hashes on every machine.
+    /// Returns the SHA-256 hash of the rules' artifact (their compiled form), in hexadecimal. Equal
+    /// rules have equal hashes on every machine.
     pub fn hash(&self) -> Result<&str, Problem> {
         let derived = self.derived()?;
         Ok(derived.hash.get_or_init(|| {

@@ -30,8 +30,8 @@ pub(crate) struct BatchSettings {
 }
 
 impl BatchSettings {
-    /// Combines two groups of settings. A name that is missing here is taken from `other`. A flag
-    /// is set if one of both groups sets it.
+    /// Combines two groups of settings. A name that `self` lacks is taken from `other`. A flag is
+    /// set if one of both groups sets it.
     pub fn or(self, other: BatchSettings) -> BatchSettings {
         BatchSettings {
             rules: self.rules.or(other.rules),
@@ -89,7 +89,8 @@ pub(crate) enum Layout {
     Array,
 }
 
-/// A batch of messages: the rules and the entry that decide them, and the layout of the answers.
+/// A batch of messages: the rules and the entry (such as a table) that decide them, and the layout
+/// of the answers.
 #[derive(Clone)]
 pub(crate) struct Batch {
     set: Arc<RuleSet>,

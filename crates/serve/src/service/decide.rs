@@ -301,8 +301,8 @@ impl Decider<'_> {
 
     /// Decides with the fully compiled rules, and with the history if the rules read one. So the
     /// explanation and the other parts come from the same rules as the decision. Also returns the
-    /// earlier messages that the decision has read. If `is_sample` is false, or they are too many
-    /// for live traffic, they may be missing.
+    /// earlier messages that the decision has read, if they were kept. They are not kept if neither
+    /// the answer nor live traffic (`is_sample`) needs them, or if they are too many.
     fn write_answer(
         &self,
         text: &[u8],
