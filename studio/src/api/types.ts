@@ -398,7 +398,8 @@ text: string,
  */
 fields: string,
 /**
- * The decision about the message; null if it was only observed.
+ * The decision about the message; null if the message was observed (recorded without a
+ * decision).
  */
 decision: EarlierDecision | null,
 /**
@@ -876,7 +877,7 @@ node: string,
 message: string, };
 
 /**
- * Request for a `test` block that states a message's decision.
+ * Request for a `test` block that checks the decision about a message.
  */
 export type MakeTest = {
 /**
@@ -1329,8 +1330,8 @@ gap: string | null, };
  */
 export type Map = {
 /**
- * Tables of the rules: routes, choices, routers and flows. Tables that no `goto` enters come
- * first.
+ * Tables of the rules: routes, choices, routers and flows. Tables to which no `goto` leads
+ * come first.
  */
 tables: Array<MapTable>,
 /**
@@ -1364,7 +1365,7 @@ kind: EntryKind,
  */
 docs: string,
 /**
- * Whether a `goto` of another table enters this table.
+ * Whether a `goto` of another table leads to this table.
  */
 entered: boolean,
 /**
@@ -1413,7 +1414,8 @@ docs: string,
  */
 to: string,
 /**
- * Name of the table that the statement enters by `goto`; null if the statement is no `goto`.
+ * Name of the table to which the statement leads by `goto`; null if the statement is no
+ * `goto`.
  */
 goto: string | null,
 /**
@@ -1661,11 +1663,11 @@ example: string | null, };
  */
 export type Overlap = {
 /**
- * Key of the row that is chosen for such a message.
+ * Key of the row that is chosen for a message that both rows match.
  */
 first: string,
 /**
- * Key of the row that matches too but is not chosen.
+ * Key of the row that is not chosen for a message that both rows match.
  */
 second: string,
 /**

@@ -42,8 +42,8 @@ pub(crate) struct MessageResult {
     /// Whether the message was passed to the history. The history records it only if it has a time
     /// and a key.
     pub recorded: bool,
-    /// The names of the decision that the history records. `None` for a payload, whose message is
-    /// recorded without a decision, and for rules without a history.
+    /// The names of the chosen statement and handler, as the history records them. `None` for a
+    /// payload, whose message is recorded without a decision, and for rules without a history.
     pub decision: Option<EarlierDecision>,
 }
 
@@ -161,7 +161,8 @@ impl<'k> ReplayDecider<'k> {
     }
 }
 
-/// Converts a decision to the names that the history records.
+/// Returns the part of a decision that the history records: the names of the chosen statement and
+/// of its handler.
 pub(crate) fn to_earlier_decision(decision: &Decision) -> EarlierDecision {
     let owned = |name: Option<&str>| name.map(str::to_owned);
     EarlierDecision { chosen: owned(decision.chosen()), target: owned(decision.target()) }
