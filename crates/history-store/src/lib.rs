@@ -88,8 +88,9 @@ impl DurableStore {
         Database::path(folder).is_file()
     }
 
-    /// Lets calls that record messages return before these are on disk; [`DurableStore::flush`]
-    /// waits until they are. This is faster for a program that acknowledges many messages together.
+    /// Lets calls that record messages return before the messages are on disk;
+    /// [`DurableStore::flush`] waits until they are. This is faster for a program that acknowledges
+    /// many messages together.
     #[must_use]
     pub fn deferred(self) -> DurableStore {
         DurableStore { deferred: true, ..self }

@@ -438,7 +438,7 @@ impl SharedStore {
     }
 }
 
-/// Returns the JSON text of a stored message, without the characters for sorting before it.
+/// Returns the JSON text of a stored message, without the prefix that sorts the messages.
 fn strip_sort_prefix(stored: &str) -> &str {
     stored.get(SORT_PREFIX_CHARS..).unwrap_or_default()
 }

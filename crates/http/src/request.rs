@@ -30,7 +30,7 @@ pub struct Request {
     pub(super) body: Option<Vec<u8>>,
     /// True if the call may be sent again although the server may have processed it.
     pub(super) is_repeatable: bool,
-    /// True if the response's body is not parsed.
+    /// True if the response's body must be returned as text, without being parsed.
     pub(super) wants_text: bool,
 }
 

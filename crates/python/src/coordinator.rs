@@ -319,7 +319,7 @@ impl Coordinator {
 
     /// Publishes an event. A `DecisionMade` is checked first. A failed node is passed to the
     /// recovery function, and a rejected decision is replaced by its fallback. Returns a list of
-    /// all events, each with its `Published`.
+    /// all events, each with a `Published`, which describes its delivery.
     fn publish<'py>(&self, event: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = event.py();
         self.caller.remember(py)?;

@@ -213,8 +213,8 @@ impl LiveRules {
         convert_text_decision(decision, text)
     }
 
-    /// Decides a sequence of messages, each by the rules that are then active. The error for an
-    /// invalid message contains the index of the message.
+    /// Decides a sequence of messages, each by the rules that are active when it is decided. The
+    /// error for an invalid message contains the index of the message.
     #[pyo3(signature = (messages, *, entry = None))]
     fn decide_many(
         &self,

@@ -64,13 +64,12 @@ impl Request {
     }
 }
 
-/// The object that the handler returned, or that a hook returned instead. The field `outcome`
-/// records only that there is a reply, not the object.
+/// The result of routing a message to a handler.
 #[pyclass(frozen, module = "rulec")]
 pub struct Outcome {
     outcome: route::Outcome,
-    /// The object that the handler returned, or that a hook returned instead. The library's own
-    /// outcome records only that there is a reply.
+    /// The object that the handler returned, or that a hook returned instead. The field `outcome`
+    /// records only that there is a reply, not the object.
     reply: Option<Py<PyAny>>,
     raised: Option<Py<PyAny>>,
 }
@@ -84,8 +83,8 @@ impl Outcome {
         Outcome { outcome, reply: reply.filter(|_| handled), raised: raised.filter(|_| !handled) }
     }
 
-    /// Returns the library's outcome, with the reply converted to JSON. A reply that cannot be
-    /// converted becomes the text of its `repr`.
+    /// Returns the outcome as a Rust value, with the reply converted to JSON. A reply that cannot
+    /// be converted becomes the text of its `repr`.
     fn with_reply(&self, py: Python<'_>) -> PyResult<route::Outcome> {
         let mut outcome = self.outcome.clone();
         if let Some(reply) = &self.reply {

@@ -313,8 +313,8 @@ impl Rules {
         Ok(Explanation(without_gil(py, || entry.explain(&message, show_private))))
     }
 
-    /// Analyses a text: its intent, entities, keywords and urgency. Also computes the context score
-    /// from `ctx`, by the `let context_score` of the rules.
+    /// Analyses a text: its intent, entities, keywords and urgency. Also computes the context
+    /// score, which rules may declare as `let context_score`, from `ctx`.
     #[pyo3(signature = (text, ctx = None))]
     fn analyze<'py>(
         &self,
@@ -455,7 +455,7 @@ impl Rules {
         ))
     }
 
-    /// Returns HTML for notebooks.
+    /// Returns the rule set as HTML, for display in a notebook.
     fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("rulec.notebook")?.call_method1("rules_html", (slf,))
     }

@@ -6,8 +6,8 @@ use rulec_base::diag::{Message, comma_list};
 use rulec_base::message;
 use thiserror::Error;
 
-/// Why an endpoint (a JSON object that describes a request) is not a valid template. Each message
-/// names the field of the endpoint.
+/// Why an endpoint (a JSON object that describes a request) is not a valid template. Each error
+/// message names the field of the endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]
