@@ -59,8 +59,9 @@ pub struct LogOptions {
     pub mode: LogMode,
     /// Maximum number of lines that wait in memory, in the modes `drop` and `spill`.
     pub capacity: usize,
-    /// Maximum number of bytes in memory for waiting lines. Over it, lines are dropped or spilled.
-    /// In the mode `sync`, new requests then get the status 503, and new lines of a stream wait.
+    /// Maximum number of bytes in memory for waiting lines. Above this number, lines are dropped,
+    /// or stored in the spill file. In the mode `sync`, new requests then get the status 503, and
+    /// new lines of a stream wait.
     pub capacity_bytes: usize,
     /// Number of bytes after which the file is renamed and a new file is started.
     pub rotate_bytes: u64,
@@ -216,8 +217,8 @@ impl DecisionLog {
         Ok(DecisionLog { mode, capacity, tasks, waiting, free_bytes, end, dropped, spill, metrics, thread })
     }
 
-    /// Returns the number of the last written line, and the hash of the chain up to this line, as
-    /// JSON.
+    /// Returns the end of the log as JSON: the number of the last written line, and its hash, which
+    /// depends on all lines.
     pub fn chain_end(&self) -> Json {
         log_end_json(&self.end.get())
     }
@@ -356,8 +357,8 @@ impl DecisionLog {
     }
 }
 
-/// Returns the end of the log as JSON: the number of the last line, and the hash of the chain up to
-/// it. With both, a person can detect later whether lines at the end were removed.
+/// Returns the end of the log as JSON: the number of the last line, and its hash, which depends on
+/// all lines. With both, a person can detect later whether lines at the end were removed.
 fn log_end_json(chain: &Chain) -> Json {
     serde_json::json!({ "lines": chain.next_number() - 1, "head": chain.head() })
 }

@@ -1,6 +1,6 @@
 //! The metrics of the service, in the text format of Prometheus. The number of time series is
-//! bounded. Label values come from the rules, never from messages. Entries and routes over a
-//! maximum number share one label value.
+//! bounded. Label values come from the rules, never from messages. Entries (such as tables) and
+//! routes over a maximum number share one label value.
 
 use crate::limits::{LimitName, Limits};
 use crate::traffic::{RouteTraffic, Traffic, Window, busiest};
@@ -141,7 +141,8 @@ impl Metrics {
         }
     }
 
-    /// Adds the limits to the metrics, as gauges. `log` is as in [`Limits::table`].
+    /// Adds the limits to the metrics, as gauges. `log` has the maximum numbers of lines and bytes
+    /// that wait for the decision log; `None` if there is no log.
     pub fn add_limits(&mut self, limits: &Limits, log: Option<(usize, usize)>) {
         let family: Family<ValueLabels, Gauge> = Family::default();
         self.registry.register("limit", "The limits in force", family.clone());
@@ -324,7 +325,7 @@ impl RouteCounts {
     }
 }
 
-/// The names of an entry and of a route that the entry has chosen.
+/// The names of an entry (such as a table) and of a route that the entry has chosen.
 #[derive(PartialEq, Eq, Hash)]
 struct RouteKey(String, String);
 

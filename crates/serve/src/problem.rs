@@ -52,7 +52,7 @@ macro_rules! problems {
             )*
         }
 
-        /// All kinds of errors: the last part of the `type`, and the HTTP status.
+        /// All kinds of errors: the last part of the error's `type`, and the HTTP status.
         pub(crate) const KINDS: &[(&str, StatusCode)] = &[$(($kind, StatusCode::$status),)*];
 
         /// All kinds of errors, each with its HTTP status and its gRPC code.

@@ -24,7 +24,8 @@ pub(crate) const MAX_SAMPLE_PAST: usize = 1_000;
 const MAX_SAMPLE_PAST_BYTES: usize = 64 << 10;
 /// Minimum time between two samples.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(200);
-/// Maximum time in which one request explains samples. The next request explains further samples.
+/// Maximum time in which one request explains samples (stored messages). The next request explains
+/// further samples.
 const EXPLAIN_TIME: Duration = Duration::from_millis(200);
 /// Maximum number of near misses that are shown for one message.
 const MAX_NEAR_MISSES: usize = 3;
@@ -197,9 +198,9 @@ impl Traffic {
         self.start.elapsed().as_secs() + 1
     }
 
-    /// Claims that the next message, of `length` bytes, becomes a sample, before it is decided.
-    /// Returns true if the latest claim is old enough and the message is small enough. Of several
-    /// concurrent callers, only one gets true.
+    /// Claims the next message, of `length` bytes, as a sample: a message that is stored to be
+    /// explained later. Returns true if the latest claim is old enough and the message is small
+    /// enough. Of several concurrent callers, only one gets true.
     pub fn claim_sample(&self, length: usize) -> bool {
         let now = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX - 1) + 1;
         let last = self.last_sample.load(Ordering::Relaxed);
@@ -237,9 +238,9 @@ impl Traffic {
         self.samples.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Explains the samples, the latest first, with `explain`. Returns the near misses, and the
-    /// conditions that were unknown. `explain` returns `None` for a sample that it cannot explain,
-    /// for example because the rules have changed.
+    /// Explains the samples (recently decided messages), the latest first, with `explain`. Returns
+    /// the near misses, and the conditions that were unknown. `explain` returns `None` for a sample
+    /// that it cannot explain, for example because the rules have changed.
     pub fn near_misses(
         &self,
         language: Language,

@@ -290,7 +290,7 @@ impl RuleHost for App {
 }
 
 /// Runs `work` as a task of its own, which is cancelled if the caller is. So the work for a part of
-/// a stream ends, and releases its permit, even while the client reads nothing of the answer.
+/// a stream ends even while the client reads nothing, and then no longer counts as an open request.
 ///
 /// # Errors
 /// If `work` panicked.

@@ -31,7 +31,7 @@ use tonic::codegen::{Service, http};
 use tonic::server::NamedService;
 use tonic::{Code, Status};
 
-/// The messages and servers that the build script generates from the `.proto` files.
+/// The message types and the server code that the build script generates from the `.proto` files.
 #[allow(missing_docs, clippy::all, clippy::pedantic, reason = "generated")]
 mod pb {
     include!(concat!(env!("OUT_DIR"), "/server/all.rs"));
@@ -60,8 +60,8 @@ pub(super) fn routes(app: &Arc<App>) -> Router<Arc<App>> {
     routes.layer(middleware::from_fn_with_state(app.clone(), check))
 }
 
-/// Returns the routes of gRPC server reflection, by which clients list the services. A reflection
-/// stream ends at its deadline, because it counts as an open request.
+/// Returns the HTTP routes of one gRPC service. `descriptors` are encoded file descriptors that
+/// list the methods of the service.
 fn service_routes<S>(descriptors: &[u8], service: &S) -> Router<Arc<App>>
 where
     S: Service<Request, Response = http::Response<tonic::body::Body>, Error = Infallible>
@@ -84,7 +84,7 @@ where
 }
 
 /// Returns the routes of gRPC server reflection, by which clients list the services. A reflection
-/// stream ends at its deadline, because it holds the permit of its request.
+/// stream ends at its deadline, because it counts against the limit of open streams.
 fn reflection_routes(limit: usize) -> Router<Arc<App>> {
     let builder = || {
         tonic_reflection::server::Builder::configure()

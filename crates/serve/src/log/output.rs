@@ -66,8 +66,8 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Opens the file or the writer for the lines of the log. A file that exists continues its hash
-    /// chain.
+    /// Opens the file or the writer for the lines of the log. If the file exists, new lines
+    /// continue its hash chain.
     ///
     /// # Errors
     /// As [`LogFile::open`].

@@ -20,7 +20,7 @@ struct EarlierVersion {
 }
 
 enum Content {
-    /// The version itself. Another version has replaced it, without an edit.
+    /// The version itself, if another version has replaced it as a whole.
     Whole(Arc<Version>),
     /// The texts of the rules before an edit, each with the name of its file. An edit changes the
     /// version itself, so the version cannot be kept.

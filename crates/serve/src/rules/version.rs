@@ -12,8 +12,8 @@ pub(crate) struct Version {
     /// The cause of the version: `source`, `edit`, `rollback`, `promotion` or `shadow`.
     origin: &'static str,
     since: OffsetDateTime,
-    /// The name of the entry that decides if a request names no entry. An error with the names of
-    /// all entries if the request must name one.
+    /// The name of the entry (such as a table) that decides if a request names no entry. An error
+    /// with the names of all entries if the request must name one.
     default_entry: Result<String, Vec<String>>,
     /// Whether the rules have flows that an intent classifier can choose.
     has_intents: bool,
@@ -56,8 +56,8 @@ impl Version {
         }
     }
 
-    /// Returns a version with the same live rules, after the caller has edited them. The old
-    /// version may hold derived data of the rules before the edit.
+    /// Returns a new version for the live rules of this version, which the caller has just edited.
+    /// This version may hold data that were computed from the rules before the edit.
     pub fn edited(&self) -> Version {
         // A route that was inserted into rules without routes becomes an entry only when the edits
         // are merged.

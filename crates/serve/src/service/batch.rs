@@ -1,5 +1,5 @@
-//! Answers batches: requests with many messages for one entry. Each message gets its own answer or
-//! its own error.
+//! Answers batches: requests with many messages for one entry (such as a table). Each message gets
+//! its own answer or its own error.
 
 use super::Service;
 use super::decide::{Decider, Unanswered};
@@ -174,7 +174,8 @@ struct BlockAnswers<'b> {
 }
 
 impl BlockAnswers<'_> {
-    /// Waits for the receipts of the decision log, and returns the answers as bytes.
+    /// Waits until the lines of the decisions are in the decision log, if its mode requires that.
+    /// Returns the answers as bytes.
     fn finish(self) -> Result<Vec<u8>, Problem> {
         let BlockAnswers { out, receipts, deadline, .. } = self;
         let written = async {

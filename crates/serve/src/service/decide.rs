@@ -139,8 +139,8 @@ impl From<Unanswered> for Problem {
     }
 }
 
-/// The context in which one message is decided: the rules, the entry, the parts that the answer
-/// must have, and the decision log.
+/// The context in which one message is decided: the rules, the entry (such as a table), the parts
+/// that the answer must have, and the decision log.
 #[derive(Clone, Copy)]
 pub(super) struct Decider<'a> {
     pub set: &'a RuleSet,

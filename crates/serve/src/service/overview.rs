@@ -38,8 +38,8 @@ impl Service {
     }
 }
 
-/// Returns the full description of one version: the short description, and the entries, schemas,
-/// findings and texts.
+/// Returns the full description of one version: the short description, and the entries (such as
+/// tables), schemas, findings and texts.
 fn full(set: &RuleSet, version: &Version, texts: Texts) -> Result<Json, Problem> {
     let mut description = short(set, version)?;
     let rules = version.rules()?;
