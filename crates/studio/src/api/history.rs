@@ -17,8 +17,8 @@ pub struct EarlierMessage {
     /// Whether the message was only recorded, without a decision.
     #[serde(default)]
     pub observed: bool,
-    /// The decision about the message at its time. Null means that the requested version of the
-    /// rules decides the message now, with the messages before it.
+    /// The decision that was made when the message arrived. Null means that the requested version
+    /// of the rules decides the message now, with the messages before it.
     #[serde(default)]
     pub decision: Option<EarlierDecision>,
 }

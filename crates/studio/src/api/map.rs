@@ -266,14 +266,15 @@ pub struct EditRow {
 pub enum RowChange {
     /// Replaces the row's conditions on one field.
     Cell {
-        /// Path of the field, which names the column.
+        /// Path of the field whose column contains the cell.
         field: String,
-        /// The conditions, with or without the field; an empty text removes them.
+        /// The new conditions, written with or without the name of the field; an empty text removes
+        /// the conditions.
         text: String,
     },
     /// Replaces the target of the row's route.
     Target {
-        /// A handler, optionally with arguments, or `goto TABLE`.
+        /// The new target: a handler, optionally with arguments, or `goto TABLE`.
         text: String,
     },
     /// Disables or enables the row.

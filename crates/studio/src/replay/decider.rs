@@ -22,8 +22,8 @@ pub(crate) struct ReplayDecider<'k> {
     /// A decider for each entry (such as a table) that was used, by name; `None` if the rules have
     /// no entry of that name.
     by_entry: HashMap<String, Option<EntryDecider>>,
-    /// The messages that were decided or observed so far, by the keys of their histories. `None` if
-    /// the rules keep no history.
+    /// The messages that were decided or observed so far, by history key (such as a user id).
+    /// `None` if the rules keep no history.
     store: Option<Arc<MemoryStore>>,
 }
 
@@ -66,8 +66,8 @@ impl<'k> ReplayDecider<'k> {
         }
     }
 
-    /// Returns the key of the history in which a message is recorded. `None` if it is recorded in
-    /// none.
+    /// Returns the history key (such as a user id) under which a message is recorded. `None` if the
+    /// message is not recorded.
     pub fn history_key(&self, message: &Json) -> Option<String> {
         self.rules.history_key(message).filter(|_| has_time(message))
     }

@@ -191,8 +191,8 @@ impl<'r> ReplayJob<'r> {
         true
     }
 
-    /// Returns a hash of the key of the history in which a message is recorded; [`UNKNOWN_NUMBER`]
-    /// if it is recorded in none.
+    /// Returns a hash of the history key (such as a user id) under which a message is recorded;
+    /// [`UNKNOWN_NUMBER`] if it is not recorded.
     fn session_hash(&self, message: &Json) -> u32 {
         let key = self.decider.history_key(message);
         key.map_or(UNKNOWN_NUMBER, |key| session_fingerprint(&key))
