@@ -25,7 +25,7 @@ pub struct Kept {
 pub struct Report {
     /// The number of history keys (such as user ids) that have at least one message.
     pub keys: usize,
-    /// The number of messages of all keys.
+    /// The number of messages of all history keys.
     pub messages: usize,
     /// Descriptions of the damage that was found, in English.
     pub problems: Vec<String>,

@@ -46,7 +46,7 @@ const MAX_PAUSE: Duration = Duration::from_millis(16);
 /// The number of characters before the JSON text of a stored message. They are its nanoseconds and
 /// its arrival number, which order the messages of the same second.
 const SORT_PREFIX_CHARS: usize = 25;
-/// The number of keys that one `SCAN` request asks for.
+/// The number of Redis keys that one `SCAN` request asks for.
 const KEYS_PER_SCAN: usize = 1_000;
 /// The characters of a history's name that are written as `%XX` in the keys at the server.
 const ENCODED_IN_KEY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_');

@@ -30,7 +30,7 @@ struct PythonFunction {
 }
 
 impl PythonFunction {
-    /// Calls the function with an event object, and converts the result.
+    /// Calls the function with the event object, and converts the result by `convert`.
     async fn call<T>(
         self,
         argument: impl for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyAny>>,
@@ -44,8 +44,8 @@ impl PythonFunction {
     }
 }
 
-/// Checks the decisions that a language model proposes by the payload rules. Publishes the results
-/// on a bus, and executes accepted decisions.
+/// Checks, by the payload rules, the decisions that a language model proposes. Publishes the
+/// results on a bus, and executes accepted decisions.
 #[pyclass(frozen, module = "rulec")]
 pub struct Coordinator {
     coordinator: payload::Coordinator,

@@ -264,8 +264,8 @@ impl Decision {
         self.read_any(py, "exceeded", |decision| Ok(pythonize(py, decision.exceeded())?))
     }
 
-    /// The failed calls of host functions (functions of the program that rules call), as pairs of
-    /// the function's name and the exception's text.
+    /// The host functions (functions of the program, which rules call) that failed, as pairs of the
+    /// function's name and the exception's text.
     #[getter]
     fn failures<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "failures", |decision| {

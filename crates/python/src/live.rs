@@ -366,7 +366,7 @@ impl WatchStatus {
         self.0.loaded
     }
 
-    /// The number of versions that were refused.
+    /// The number of versions that were refused because they could not be loaded.
     #[getter]
     fn refused(&self) -> u64 {
         self.0.refused

@@ -237,7 +237,7 @@ struct TreeConverter<'w> {
     accepts: Accepts,
 }
 
-/// Selects which of the values that JSON cannot represent are converted to null. The other such
+/// Selects which of the values that JSON cannot represent are converted to null. All other such
 /// values are errors.
 #[derive(Clone, Copy, PartialEq)]
 enum Accepts {
@@ -408,7 +408,7 @@ impl TreeConverter<'_> {
 /// How to convert a value of a Python type that JSON lacks.
 #[derive(Clone, Copy)]
 enum Conversion {
-    /// A member of a Python enumeration, converted by its value.
+    /// A member of a Python enumeration. Its value is converted in its place.
     EnumMember,
     DateTime,
     Date,

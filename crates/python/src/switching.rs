@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 #[pymethods]
 impl Router {
-    /// Replaces the rules, and returns the generation number of the new rules.
+    /// Replaces the rules, and returns the generation (version number) of the new rules.
     fn swap(&self, py: Python<'_>, rules: &Bound<'_, PyAny>) -> PyResult<u64> {
         let rules = live_rules(rules)?;
         let swapped = without_gil(py, || self.router.swap(rules)).map_err(router_error)?;

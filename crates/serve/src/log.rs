@@ -133,7 +133,7 @@ const MAX_FREE_BYTES: usize = u32::MAX as usize;
 /// A message to the thread that writes the log.
 enum Task {
     Decision(Box<Record>, Option<oneshot::Sender<bool>>),
-    /// A complete JSON line, such as a change of the rules.
+    /// A complete JSON line, such as a line about a change of the rules.
     Line(Vec<u8>, Option<oneshot::Sender<bool>>),
     /// The spill file has lines, which the log's thread must move to the log.
     Spilled,

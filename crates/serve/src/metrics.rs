@@ -19,7 +19,7 @@ use std::time::Duration;
 /// Maximum number of pairs of an entry (such as a table) and a route with counters of their own,
 /// for each rule set.
 const MAX_ROUTES: usize = 2000;
-/// The label value of all entries and routes over [`MAX_ROUTES`].
+/// The label value that all entries (such as tables) and routes over [`MAX_ROUTES`] share.
 const OTHER: &str = "_other";
 /// Upper bounds of the latency histogram, in seconds.
 const LATENCY_BOUNDS: [f64; 12] =
@@ -299,7 +299,7 @@ pub(crate) struct SetMetrics {
     decisions: Family<RouteLabels, Counter>,
     undecided: Counter,
     violations: Counter,
-    /// Number of messages of all rule sets that are nested too deep.
+    /// Number of messages that were nested too deep, for all rule sets together.
     too_deep: Counter,
     invalid: Counter,
     latency: Histogram,

@@ -101,10 +101,10 @@ pub(crate) struct Shadow {
 pub struct ShadowCounts {
     /// Generation (version number) of the shadow rules.
     pub generation: u64,
-    /// Number of messages for which both rules made the same decision.
+    /// Number of messages for which the shadow rules and the rules in force made the same decision.
     pub same: u64,
-    /// Number of messages for which the rules made different decisions, or only the rules in force
-    /// could decide.
+    /// Number of messages for which the shadow rules made another decision than the rules in force,
+    /// or could not decide.
     pub different: u64,
 }
 

@@ -20,9 +20,9 @@ const MAX_SAMPLES: usize = 32;
 const MAX_SAMPLE_BYTES: usize = 8 << 10;
 /// Maximum number of earlier messages that are stored with a sample, for rules with a history.
 pub(crate) const MAX_SAMPLE_PAST: usize = 1_000;
-/// Maximum number of bytes of these earlier messages together, as JSON.
+/// Maximum number of bytes, as JSON, of the earlier messages that are stored with a sample.
 const MAX_SAMPLE_PAST_BYTES: usize = 64 << 10;
-/// Minimum time between two samples.
+/// Minimum time between two samples (messages that are stored to be explained later).
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(200);
 /// Maximum time in which one request explains samples (stored messages). The next request explains
 /// further samples.

@@ -1156,7 +1156,7 @@ series: Array<Series>, };
  */
 export type Series = {
 /**
- * Key of the statement; `*` for all others.
+ * Key of the statement; `*` for all statements without a series of their own.
  */
 key: string,
 /**

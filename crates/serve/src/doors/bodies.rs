@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 
 /// The bodies that have not arrived completely.
 pub(crate) struct OpenBodies {
-    /// Maximum number of bytes of all these bodies together.
+    /// Maximum number of bytes of all incomplete bodies together.
     budget: usize,
     state: Mutex<State>,
 }

@@ -53,7 +53,7 @@ pub(super) struct Output {
     written: LogEnd,
     key: Option<SigningKey>,
     rotate_bytes: u64,
-    /// Number of lines, written or pending, since the last checkpoint.
+    /// Number of lines, written or pending, since the last checkpoint (a signed line).
     since_checkpoint: u64,
     /// Number of written lines since the last written checkpoint. After a failed write,
     /// `since_checkpoint` is reset to this number.

@@ -40,7 +40,7 @@ struct SpillState {
 /// Consecutive lines of the draining file that are moved to the log together.
 pub(super) struct Group {
     pub lines: Vec<Vec<u8>>,
-    /// Number of bytes of these lines in the draining file.
+    /// Number of bytes of the group's lines in the draining file.
     bytes: u64,
 }
 

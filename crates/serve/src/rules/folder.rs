@@ -111,8 +111,8 @@ impl Drop for FolderWatch {
 }
 
 /// Makes the operating system report changes in the folders. A change of a file's content is
-/// normally ignored, because the rule sets in force watch their own files. It counts while a file
-/// is refused, because it may correct the error.
+/// normally ignored, because the rule sets in force watch their own files. Such a change counts
+/// while a file is refused, because the change may correct the error.
 fn watch(
     paths: &[PathBuf],
     asked: &Arc<Notify>,
@@ -158,7 +158,7 @@ struct Folders {
     history: Option<OpenHistory>,
     /// The names of the rule sets that the folders have added, each with the path of its file.
     open: HashMap<String, PathBuf>,
-    /// The files that another file imported when all files last compiled.
+    /// The imported files, according to the last listing in which all files compiled.
     imported: Vec<PathBuf>,
     /// The error of each rule set that could not be loaded, by name. The empty name is for an error
     /// of the listing itself. An unchanged error is not reported again.

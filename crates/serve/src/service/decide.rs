@@ -96,7 +96,8 @@ pub struct Decided {
     pub body: Vec<u8>,
     /// The rule set by which the message was decided.
     pub set: Arc<RuleSet>,
-    /// The receipt for the line in the decision log.
+    /// The receipt, with which a request waits until the line of this decision is in the decision
+    /// log.
     pub(crate) receipt: Receipt,
 }
 

@@ -164,7 +164,7 @@ pub struct Timeline {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Series {
-    /// Key of the statement; `*` for all others.
+    /// Key of the statement; `*` for all statements without a series of their own.
     pub key: String,
     /// Number of messages in each bucket of the timeline.
     pub counts: Vec<usize>,
