@@ -1,4 +1,4 @@
-//! Makes the code of the gRPC services from their `.proto` files, without the program `protoc`.
+//! Generates the code of the gRPC services from their `.proto` files, without the program `protoc`.
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-changed=build.rs");
@@ -13,7 +13,8 @@ mod grpc {
 
     const FILES: [&str; 2] = ["rulec/v1/rulec.proto", "envoy/service/auth/v3/external_auth.proto"];
 
-    /// Writes the servers and the descriptors for the library, and the clients for its tests.
+    /// Generates the descriptors and the server code for the library, and the client code for its
+    /// tests.
     pub fn generate() -> Result<(), Box<dyn std::error::Error>> {
         println!("cargo::rerun-if-changed=proto");
         let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);

@@ -1,5 +1,5 @@
-//! Stores a history in the tables of an SQLite database, so that it survives the end of the
-//! process. Only the thread in `writer` calls this code.
+//! Stores a history (the recorded messages that rules read) in the tables of an SQLite database. So
+//! the messages survive the end of the process. Only the thread in `writer` calls this code.
 
 use crate::element::{
     Kept, Moment, Report, parse_element, parse_element_time, parse_time, read_events, to_stored_text,
@@ -16,8 +16,8 @@ const DATABASE_FILE: &str = "history.sqlite";
 /// version is refused.
 const FORMAT: i64 = 1;
 
-/// The SQL that creates the tables. The primary key of `event` sorts the messages of one history
-/// key by time, and messages with the same time by arrival.
+/// The SQL that creates the tables. The primary key of `event` sorts messages by history key (such
+/// as a user id), then by time, and then by arrival.
 const CREATE_TABLES: &str = "
 CREATE TABLE event (
     key TEXT NOT NULL, seconds INTEGER NOT NULL, nanos INTEGER NOT NULL, arrival INTEGER NOT NULL,
@@ -28,7 +28,7 @@ CREATE TABLE arrival (next INTEGER NOT NULL);
 INSERT INTO arrival VALUES (0);
 ";
 
-/// The database of a history.
+/// The SQLite database that stores a history: the recorded messages that rules read.
 pub(crate) struct Database {
     connection: Connection,
     path: PathBuf,
@@ -100,8 +100,8 @@ impl Database {
         work(&self.connection).map_err(|error| named_error(&self.path, &error))
     }
 
-    /// Begins a transaction. If that fails, all work in the transaction fails, and so does its
-    /// commit.
+    /// Begins a transaction. Reports no error: if the transaction cannot begin, all work in it
+    /// fails, and so does its commit.
     pub fn begin(&mut self) {
         self.roll_back();
         self.transaction_error = self.run(|connection| connection.execute_batch("BEGIN IMMEDIATE")).err();
@@ -159,8 +159,9 @@ impl Database {
         }
     }
 
-    /// Stores the `changes` of the message list of one history key. `dropped` is the time (RFC
-    /// 3339) of the newest message that the bound `at most` has removed.
+    /// Stores the `changes` of the recorded messages of one history key (such as a user id). Rules
+    /// limit the number of messages by `at most`. `dropped` is the time (RFC 3339) of the newest
+    /// message that was removed for this limit.
     pub fn apply(&mut self, key: &str, changes: &Changes, dropped: Option<&str>) -> Result<(), StoreError> {
         for element in &changes.inserted {
             let (seconds, nanos) = parse_element_time(element)?;
@@ -184,8 +185,8 @@ impl Database {
         })
     }
 
-    /// Reads all messages of a history key. `hash_key` is the secret key of the hashes that replace
-    /// private texts in the messages.
+    /// Reads all messages of a history key (such as a user id). `hash_key` is the secret key of the
+    /// hashes that replace private texts in the messages.
     pub fn load(&mut self, key: &str, hash_key: HashKey) -> Result<Events, StoreError> {
         let (texts, dropped) = self.run(|connection| {
             let select = "SELECT element FROM event WHERE key = ?1 ORDER BY seconds, nanos, arrival";
@@ -197,8 +198,8 @@ impl Database {
         read_events(texts.iter().map(String::as_str), hash_key, dropped.as_deref())
     }
 
-    /// Calls `visit` with each message of the database, or only with the messages of `key` if it is
-    /// given. Stops when `visit` returns false.
+    /// Calls `visit` with each message of the database. If `key` is given, only with the messages
+    /// of this history key. Stops when `visit` returns false.
     pub fn for_each(
         &mut self,
         key: Option<&str>,
@@ -297,8 +298,9 @@ impl Database {
     }
 }
 
-/// Returns the time of the newest message of a history key that was removed before its `keep` time
-/// was over. The bound `at most` or [`Database::compact`] removed it.
+/// Returns the time of the newest message of a history key that was removed early, before the
+/// period `keep` of the rules was over. Either the limit `at most` or a call of
+/// [`Database::compact`] removed it. `None` if no message was removed early.
 fn newest_dropped_time(connection: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
     let mut select = connection.prepare_cached("SELECT at FROM dropped WHERE key = ?1")?;
     select.query_row([key], |row| row.get(0)).optional()

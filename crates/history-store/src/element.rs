@@ -25,7 +25,7 @@ pub struct Kept {
 pub struct Report {
     /// The number of history keys (such as user ids) that have at least one message.
     pub keys: usize,
-    /// The number of messages of all keys.
+    /// The number of messages of all history keys.
     pub messages: usize,
     /// Descriptions of the damage that was found, in English.
     pub problems: Vec<String>,
@@ -34,8 +34,8 @@ pub struct Report {
 /// A point in time: seconds since 1970 (UTC), and the nanoseconds within that second.
 pub(crate) type Moment = (i64, u32);
 
-/// Converts a message to the JSON text that a store saves. The text does not contain the position,
-/// because the messages are numbered again when they are read.
+/// Converts a recorded message to the JSON text that a store saves. The text does not contain the
+/// message's position in the history, because the messages are numbered again when they are read.
 pub(crate) fn to_stored_text(element: &Json) -> String {
     let mut element = element.clone();
     if let Json::Object(fields) = &mut element {
@@ -44,11 +44,13 @@ pub(crate) fn to_stored_text(element: &Json) -> String {
     element.to_string()
 }
 
-/// Reads the messages of a history key from their texts, oldest first. `hash_key` is the secret key
-/// of the hashes in the messages. `dropped` is the saved value of [`Events::dropped`].
+/// Reads the recorded messages of a history key (such as a user id) from their texts, oldest first.
+/// `hash_key` is the secret key of the hashes in the messages. `dropped` is the saved value of
+/// [`Events::dropped`].
 ///
 /// # Errors
-/// If a text is no JSON object or has no valid time. Leaving a message out would change decisions.
+/// If a text is no JSON object or has no valid time. Such a message is not skipped, because a
+/// missing message would change decisions.
 pub(crate) fn read_events<'t>(
     texts: impl Iterator<Item = &'t str>,
     hash_key: HashKey,

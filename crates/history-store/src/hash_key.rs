@@ -60,12 +60,12 @@ pub(crate) fn open_private(path: &Path) -> std::io::Result<fs::File> {
     options.open(path)
 }
 
-/// Returns a key as 32 hexadecimal digits.
+/// Returns a hash key as 32 hexadecimal digits.
 pub(crate) fn to_digits(key: HashKey) -> String {
     key.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Parses a key of 32 hexadecimal digits; `None` for any other text.
+/// Parses a hash key of 32 hexadecimal digits; `None` for any other text.
 pub(crate) fn parse(text: &str) -> Option<HashKey> {
     let mut bytes = [0; 16];
     if text.len() != 32 || !text.is_ascii() {

@@ -49,8 +49,8 @@ use writer::Writer;
 /// Maximum number of history keys (such as user ids) whose messages are cached in memory.
 const MAX_CACHED_KEYS: usize = 100_000;
 
-/// A store that saves the recorded messages of each history key in a folder on disk. Only one store
-/// at a time can use a folder.
+/// A store that saves the recorded messages of each history key (such as a user id) in a folder on
+/// disk. Only one store at a time can use a folder.
 pub struct DurableStore {
     cache: EventCache,
     hash_key: HashKey,
@@ -88,8 +88,9 @@ impl DurableStore {
         Database::path(folder).is_file()
     }
 
-    /// Lets calls that record messages return before these are on disk; [`DurableStore::flush`]
-    /// waits until they are. This is faster for a program that acknowledges many messages together.
+    /// Lets calls that record messages return before the messages are on disk;
+    /// [`DurableStore::flush`] waits until they are. This is faster for a program that acknowledges
+    /// many messages together.
     #[must_use]
     pub fn deferred(self) -> DurableStore {
         DurableStore { deferred: true, ..self }
@@ -130,7 +131,7 @@ impl DurableStore {
     /// returns unused space to the file system. Returns the number of removed messages.
     ///
     /// Waits until no call uses the messages of a history key. So do not call it from within
-    /// [`Store::with_key`], which would wait for itself.
+    /// [`Store::with_key`]: it would wait for ever.
     ///
     /// # Errors
     /// If `before` is not a time, or the database cannot be written.

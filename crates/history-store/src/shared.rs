@@ -1,14 +1,15 @@
 //! Stores a history at a Redis server, for several processes.
 //!
-//! The state of a history key has a version. A call reads the messages of the key, decides, and
-//! sends its changes with the version that it has read. A script at the server makes the changes
-//! only if the version is still the same (compare and set). Otherwise the call reads the messages
-//! again, and decides again. So two processes cannot both spend the rest of a budget that rules
-//! count in the history.
+//! The state of a history key (such as a user id) has a version. A call reads the messages of the
+//! key, decides, and sends its changes with the version that it has read. A script at the server
+//! makes the changes only if the version is still the same (compare and set). Otherwise the call
+//! reads the messages again, and makes a new decision. Some rules limit a sum over the history,
+//! such as the money that a user spends. So two processes cannot both spend the rest of such a
+//! budget.
 //!
 //! A connection can break between the request and its answer. The call then sends the same request
-//! again. The server remembers the writers of the last versions, so it recognizes a request that it
-//! has already carried out.
+//! again. For the last versions, the server remembers the ids of the changes that made them. So it
+//! recognizes a request that it has already carried out.
 
 mod address;
 mod server;
@@ -31,19 +32,21 @@ use std::time::{Duration, Instant};
 const MAX_CACHED_KEYS: usize = 100_000;
 /// The version of the format in which a history is stored at the server.
 const FORMAT: &str = "1";
-/// The key of the set with the names of all histories at the server.
+/// The Redis key of the set that contains the names of all histories at the server.
 const NAMES_KEY: &str = "rulec::histories";
-/// The number of versions whose writers the server remembers.
+/// For this number of versions of a history key's state, the server remembers the change that made
+/// the version.
 const REMEMBERED_WRITERS: u64 = 64;
-/// Maximum time for which a call repeats its decision while other processes change the messages of
-/// the same history key.
+/// Maximum time for which a call tries again while other processes change the messages of the same
+/// history key.
 const CONFLICT_TIME: Duration = Duration::from_secs(8);
-/// The longest pause before a call decides again.
+/// The longest pause before a call tries again, after another process changed the same history key
+/// during its last attempt.
 const MAX_PAUSE: Duration = Duration::from_millis(16);
 /// The number of characters before the JSON text of a stored message. They are its nanoseconds and
 /// its arrival number, which order the messages of the same second.
 const SORT_PREFIX_CHARS: usize = 25;
-/// The number of keys that one `SCAN` request asks for.
+/// The number of Redis keys that one `SCAN` request asks for.
 const KEYS_PER_SCAN: usize = 1_000;
 /// The characters of a history's name that are written as `%XX` in the keys at the server.
 const ENCODED_IN_KEY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_');
@@ -59,8 +62,8 @@ pub struct SharedStore {
     scripts: Scripts,
     /// The text with which all Redis keys of this history begin.
     prefix: String,
-    /// A random text that no other store has. Each change that this store sends has a name (its
-    /// *writer*), which begins with this text.
+    /// A random text that no other store has. Each change that this store sends has an id (the
+    /// *writer* of the new version), which begins with this text.
     instance: String,
     /// The number of changes that this store has sent.
     changes_sent: AtomicU64,
@@ -83,7 +86,8 @@ impl Scripts {
 /// The messages of a history key, as the server has sent them.
 struct Loaded {
     events: Events,
-    /// The version of the key's state, and the name of the writer of this version.
+    /// The version of the history key's state, and the id of the change that made this version (its
+    /// *writer*).
     stamp: String,
 }
 
@@ -434,7 +438,7 @@ impl SharedStore {
     }
 }
 
-/// Returns the JSON text of a stored message, without the characters for sorting before it.
+/// Returns the JSON text of a stored message, without the prefix that sorts the messages.
 fn strip_sort_prefix(stored: &str) -> &str {
     stored.get(SORT_PREFIX_CHARS..).unwrap_or_default()
 }

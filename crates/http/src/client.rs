@@ -108,9 +108,9 @@ impl HttpClient {
         self.send_with_sink(request, None).await?.require_valid_json()
     }
 
-    /// Like [`HttpClient::send`], but passes the pieces of a successful response's body to `sink`
-    /// as they arrive, if there is one. After the first piece, a failed call is not retried,
-    /// because `sink` would receive pieces twice.
+    /// Like [`HttpClient::send`], but if `sink` is given, it receives the pieces of a successful
+    /// response's body as they arrive. After the first piece, a failed call is not retried, because
+    /// `sink` would receive pieces twice.
     pub(super) async fn send_with_sink(
         &self,
         request: &Request,
@@ -182,8 +182,9 @@ impl HttpClient {
         Ok((response.status().as_u16(), is_json, body))
     }
 
-    /// Sends a call, and receives a successful response with its body. `deadline`,
-    /// `timeout_failure` and `sink` are as for [`HttpClient::send_once`].
+    /// Sends a call, and receives a successful response with its body. If the response is not
+    /// complete at `deadline`, fails with `timeout_failure`. `sink` receives the pieces of the body
+    /// as they arrive.
     async fn receive(
         &self,
         request: &Request,
@@ -226,8 +227,8 @@ impl HttpClient {
     /// that the caller has. Returns `None` if the document still has this tag.
     ///
     /// # Errors
-    /// As [`HttpClient::send`]. A redirect is a [status](HttpFailure::Status) too, because no
-    /// redirect is followed.
+    /// As [`HttpClient::send`]. Redirects are not followed, so a redirect is reported as
+    /// [`HttpFailure::Status`].
     pub async fn fetch(&self, request: &Request, tag: Option<&str>) -> Result<Option<Document>, HttpError> {
         let (url, started) = (self.check_url(request)?, Instant::now());
         let (time, overall) = self.limits.time_for_attempt(Duration::ZERO);

@@ -30,7 +30,7 @@ pub struct Request {
     pub(super) body: Option<Vec<u8>>,
     /// True if the call may be sent again although the server may have processed it.
     pub(super) is_repeatable: bool,
-    /// True if the response's body is not parsed.
+    /// True if the response's body must be returned as text, without being parsed.
     pub(super) wants_text: bool,
 }
 
@@ -255,7 +255,8 @@ pub struct Response {
     pub attempts: u32,
     /// Duration of the whole call, including pauses between attempts.
     pub elapsed: Duration,
-    /// Whether the content type is JSON, and the body was parsed for that reason.
+    /// Whether the response has a JSON content type, so that a body that is not valid JSON is an
+    /// error. False if the request asked for the body as text.
     pub(super) is_json: bool,
     pub(super) secrets: Vec<Secret>,
 }

@@ -237,8 +237,9 @@ fn fill_text(text: &TemplateText, values: Values<'_>, field_path: &str) -> Resul
     Ok(filled)
 }
 
-/// Fills the placeholders in a header's value. `Template::parse` has checked the literal text, and
-/// each inserted value is checked here. So the filled value is always valid, and never `None`.
+/// Fills the placeholders in a header's value. Returns an error for a placeholder without a value,
+/// or with a value that a header must not contain. Never returns `Ok(None)`, because
+/// `Template::parse` has checked the literal text.
 fn fill_header(
     name: &HeaderName,
     text: &TemplateText,

@@ -1,5 +1,5 @@
-//! Workflow nodes that call HTTP services: one endpoint, or several endpoints concurrently. The
-//! several endpoints are the voting members of a council.
+//! Workflow nodes that call HTTP services. A node calls one endpoint, or it is a council: it passes
+//! its input to several members and collects their answers. A member can be an endpoint.
 
 use super::client::HttpClient;
 use super::endpoint::Endpoint;

@@ -23,11 +23,12 @@ create_exception!(
     "Columns that the rules cannot read, with all that is wrong."
 );
 
-/// A function that answers one record batch: it decides or checks each row. Only one thread at a
-/// time uses a worker.
+/// A worker: a function that decides or checks each row of a record batch, and returns the answers.
+/// Only one thread at a time uses a worker.
 type Worker = Box<dyn FnMut(&RecordBatch) -> Result<RecordBatch, ColumnsError> + Send>;
 
-/// Creates workers, and reuses those that no thread uses.
+/// Creates workers (functions that answer record batches), and reuses the workers that no thread
+/// uses.
 struct Workers {
     create_worker: Box<dyn Fn() -> Worker + Send + Sync>,
     /// Workers that no thread uses at the moment. A call takes one, or creates one if there is

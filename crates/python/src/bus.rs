@@ -134,7 +134,7 @@ impl Published {
     }
 }
 
-/// A bus of the runtime, by the type of its events.
+/// A bus of `rulec-runtime`. The variants differ in the type of the events that the bus carries.
 enum AnyBus {
     Objects(bus::Bus<PythonEvent>),
     Decisions(bus::Bus<DecisionEvent>),
@@ -175,7 +175,8 @@ impl Bus {
         Ok(Bus { bus: AnyBus::Objects(builder.build()), caller })
     }
 
-    /// Appends a middleware. Its name in reports is `name`, or the name of the function.
+    /// Appends a middleware. Reports about stopped events name it by `name`, or by the name of the
+    /// function.
     #[pyo3(signature = (function, *, name = None))]
     fn add_middleware(&self, function: &Bound<'_, PyAny>, name: Option<String>) {
         let own_name = || Ok::<_, PyErr>(function.getattr("__name__")?.str()?.to_string());

@@ -1,5 +1,6 @@
-//! Python class for the coordinator of `rulec-runtime`: it checks the decisions of a language
-//! model, recovers from failures, and runs plans whose nodes are Python functions.
+//! Python class for the coordinator of `rulec-runtime`. It checks the decisions that a language
+//! model proposes, and recovers from failures. It also runs plans (workflows that the model
+//! proposes) whose nodes are Python functions.
 
 use super::bus::{Bus, Published, with_middleware};
 use super::callback::{CallerLoop, typed_error};
@@ -29,7 +30,7 @@ struct PythonFunction {
 }
 
 impl PythonFunction {
-    /// Calls the function with an event object, and converts the result.
+    /// Calls the function with the event object, and converts the result by `convert`.
     async fn call<T>(
         self,
         argument: impl for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyAny>>,
@@ -43,8 +44,8 @@ impl PythonFunction {
     }
 }
 
-/// Checks decisions by the payload rules, publishes the results on a bus, and executes accepted
-/// decisions.
+/// Checks, by the payload rules, the decisions that a language model proposes. Publishes the
+/// results on a bus, and executes accepted decisions.
 #[pyclass(frozen, module = "rulec")]
 pub struct Coordinator {
     coordinator: payload::Coordinator,
@@ -207,8 +208,8 @@ fn with_functions<'a, 'py>(
     })
 }
 
-/// Applies the functions that are called synchronously: the one that proposes a fallback, and the
-/// observers of attempts and saved runs.
+/// Applies the functions that are called synchronously: `fallback` proposes a payload in place of a
+/// rejected one, `saving` receives each saved run, and `on_attempt` each attempt.
 fn with_observers<'a, 'py>(settings: Settings<'a, 'py>) -> PyResult<Settings<'a, 'py>> {
     let object = |function: &Bound<'py, PyAny>| Ok(function.clone().unbind());
     let settings = settings.set("fallback", object, |builder, function| {
@@ -309,16 +310,16 @@ impl Coordinator {
         events::to_python(decision.py(), event)
     }
 
-    /// Returns a middleware for any `Bus`. The middleware checks each `DecisionMade` and passes on
-    /// the result instead. It stops decisions of internal kinds, and passes on other events
-    /// unchanged.
+    /// Returns a middleware for any `Bus`. The middleware replaces each `DecisionMade` by the
+    /// result of checking the decision. It stops decisions whose kind the rules declare `internal`,
+    /// and passes on other events unchanged.
     fn as_middleware(&self) -> Middleware {
         Middleware(self.coordinator.clone())
     }
 
     /// Publishes an event. A `DecisionMade` is checked first. A failed node is passed to the
     /// recovery function, and a rejected decision is replaced by its fallback. Returns a list of
-    /// all events, each with its `Published`.
+    /// all events, each with a `Published`, which describes its delivery.
     fn publish<'py>(&self, event: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = event.py();
         self.caller.remember(py)?;
@@ -401,7 +402,8 @@ impl Middleware {
 pub struct Handled {
     /// The event as published; None if a middleware stopped it.
     event: Option<Py<PyAny>>,
-    /// How the event was delivered; None for an event of an internal kind.
+    /// How the event was delivered; None for a decision whose kind the rules declare `internal`,
+    /// which is never published.
     published: Option<Py<Published>>,
 }
 

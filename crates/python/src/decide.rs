@@ -221,7 +221,7 @@ fn convert_block(
 pub struct Session {
     pub session: Mutex<rulec::Session>,
     pub rules: rulec::Rules,
-    /// The name of the entry that decides.
+    /// The name of the entry (such as a table) that decides.
     pub entry: String,
     /// Whether the session has a store of recorded messages.
     pub has_store: bool,

@@ -264,7 +264,8 @@ impl Decision {
         self.read_any(py, "exceeded", |decision| Ok(pythonize(py, decision.exceeded())?))
     }
 
-    /// The host functions that failed, as pairs of the function's name and the exception's text.
+    /// The host functions (functions of the program, which rules call) that failed, as pairs of the
+    /// function's name and the exception's text.
     #[getter]
     fn failures<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read(py, "failures", |decision| {
@@ -332,7 +333,7 @@ impl Decision {
         Ok((py.import("rulec._rulec")?.getattr("unpickled_decision")?, (attributes,)))
     }
 
-    /// Returns HTML for notebooks.
+    /// Returns the decision as HTML, for display in a notebook.
     fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("rulec.notebook")?.call_method1("decision_html", (slf,))
     }
@@ -394,7 +395,7 @@ impl Explanation {
         self.0.render(&RenderOptions::default())
     }
 
-    /// Returns HTML for notebooks.
+    /// Returns the explanation as HTML, for display in a notebook.
     fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("rulec.notebook")?.call_method1("explanation_html", (slf,))
     }

@@ -32,7 +32,8 @@ impl ReportItem {
         Ok(pythonize(py, &self.0.outcome)?)
     }
 
-    /// The changes of an adapted item, or the reason for skipping a skipped item.
+    /// The changes that loading made to an adapted item, or the reason why a skipped item was not
+    /// loaded.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.0.notes.iter().map(ToString::to_string).collect()
@@ -115,7 +116,7 @@ pub fn report_items(imported: Option<&Imported>) -> Vec<ReportItem> {
 }
 
 /// Writes rules as the JSON document of another system. Returns the document, and a report on the
-/// rules.
+/// rules that the document cannot express.
 pub fn export_document<'py>(
     py: Python<'py>,
     rules: &rulec::Rules,

@@ -91,7 +91,8 @@ pub struct TextRange {
 }
 
 impl TextRange {
-    /// Converts a span. `None` if `sources` lacks the file of the span.
+    /// Converts a span to a range of lines and columns. `None` if `sources` lacks the file of the
+    /// span.
     pub fn from_span(span: Span, sources: &SourceMap) -> Option<TextRange> {
         let file = sources.get(span.file)?;
         let start = visible_offset(file, span.start);

@@ -103,14 +103,14 @@ impl DecisionValidated {
         Judgement((*self.0.judgement).clone())
     }
 
-    /// Always true, because the decision was accepted. False for a `DecisionRejected`.
+    /// Always true. The class `DecisionRejected` has the same attribute, which is always false.
     #[getter]
     fn is_valid(&self) -> bool {
         true
     }
 
-    /// Always empty, because the decision was accepted. For a `DecisionRejected`, the messages of
-    /// the violations.
+    /// Always empty. The class `DecisionRejected` has the same attribute, which contains the
+    /// messages of the violations.
     #[getter]
     fn errors(&self) -> Vec<String> {
         Vec::new()
@@ -171,7 +171,7 @@ impl DecisionRejected {
         self.0.fallback.as_deref()
     }
 
-    /// Always false, because the decision was rejected. True for a `DecisionValidated`.
+    /// Always false. The class `DecisionValidated` has the same attribute, which is always true.
     #[getter]
     fn is_valid(&self) -> bool {
         false

@@ -13,8 +13,9 @@ use rulec::history::{self, Events, HashKey, RecordError, Store, StoreError};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// Keeps the recorded messages of each key in memory. Threads and sessions can share a store. If
-/// there are more than `max_keys` keys, removes the messages of the least recently used key.
+/// Keeps the recorded messages of each history key (such as a user id) in memory. Threads and
+/// sessions can share a store. If there are more than `max_keys` keys, removes the messages of the
+/// least recently used key.
 #[pyclass(frozen, module = "rulec")]
 pub struct MemoryStore(Arc<history::MemoryStore>);
 
@@ -27,7 +28,7 @@ impl MemoryStore {
         MemoryStore(Arc::new(history::MemoryStore::new(max_keys)))
     }
 
-    /// The number of keys that have messages.
+    /// The number of history keys (such as user ids) that have messages.
     #[getter]
     fn key_count(&self) -> usize {
         self.0.key_count()
@@ -38,9 +39,9 @@ impl MemoryStore {
     }
 }
 
-/// A store that is a Python object. Its method `with_key` returns a context manager. The context
-/// manager provides the list of a key's recorded messages. At the end of the `with` block, the
-/// context manager stores the changed list.
+/// A store that is a Python object. Its method `with_key` returns a context manager, which provides
+/// the list of recorded messages of a history key (such as a user id). At the end of the `with`
+/// block, the context manager stores the changed list.
 struct PythonStore {
     store: Py<PyAny>,
     /// The secret key of the hash function; the store contains hashes in place of private texts.

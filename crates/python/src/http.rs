@@ -86,18 +86,18 @@ impl HttpClient {
         self.send(py, rulec_http::Request::post(url, &python_to_json(body, "the body")?), headers, key)
     }
 
-    /// Returns the worker for `HTTP` nodes in plans. The config of such a node has `url`, `method`,
-    /// `headers` and a body.
+    /// Returns the worker that runs `HTTP` nodes in plans (workflows that a language model
+    /// proposes). The config of such a node has `url`, `method`, `headers` and a body.
     fn node(&self) -> NodeFactory {
         NodeFactory(Arc::new(rulec_http::node(self.0.clone())))
     }
 
-    /// Returns the worker for workflow nodes whose config describes an HTTP endpoint to call.
+    /// Returns the worker that runs workflow nodes whose config describes an HTTP endpoint to call.
     fn endpoint_node(&self) -> NodeFactory {
         NodeFactory(Arc::new(rulec_http::endpoint_node(self.0.clone())))
     }
 
-    /// Returns the worker for workflow nodes that call several endpoints at the same time.
+    /// Returns the worker that runs workflow nodes which call several endpoints at the same time.
     fn council_node(&self) -> NodeFactory {
         NodeFactory(Arc::new(rulec_http::council_node(self.0.clone())))
     }
@@ -229,7 +229,8 @@ impl ChatModel {
         Ok(ChatModel(chat_model, format!("<ChatModel {model} at {base}>")))
     }
 
-    /// Returns the worker for `LLM` nodes in plans.
+    /// Returns the worker that runs `LLM` nodes in plans (workflows that a language model
+    /// proposes).
     fn node(&self) -> NodeFactory {
         NodeFactory(Arc::new(rulec_http::llm_node(self.0.clone())))
     }

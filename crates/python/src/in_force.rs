@@ -33,7 +33,8 @@ fn replace<T>(py: Python<'_>, mutex: &Mutex<T>, value: T) {
     drop(former);
 }
 
-/// Compiles the pending edits of live rules, and returns the rules with their generation.
+/// Compiles the pending edits of live rules, and returns the rules with their generation (version
+/// number).
 fn merged(py: Python<'_>, live: &rulec::LiveRules) -> PyResult<(u64, Py<Rules>)> {
     // The generation is read first. If an edit follows, the compiled rules are newer than this
     // number, and the next call compiles again.

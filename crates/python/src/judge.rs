@@ -184,7 +184,7 @@ impl Judgement {
         Ok(pythonize(py, &self.0)?)
     }
 
-    /// Returns HTML for notebooks.
+    /// Returns the result of the check as HTML, for display in a notebook.
     fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("rulec.notebook")?.call_method1("judgement_html", (slf,))
     }

@@ -20,11 +20,11 @@ use rulec_runtime::route::{self, WatchStatus as Status};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The name of the entry of the routes outside any table.
+/// The name with which a caller selects the routes outside any table to decide a message.
 pub const ROUTES: &str = "routes";
 
-/// Calls `work` with the name of the entry that decides. Without a name, this is the default entry
-/// of the rules that `rules` returns.
+/// Calls `work` with the name of the entry (such as a table) that decides. This is `name` or,
+/// without a name, the default entry of the rules that `rules` returns.
 pub fn with_entry<T>(
     rules: impl Fn() -> rulec::LiveRules,
     name: Option<&str>,
@@ -48,7 +48,7 @@ pub fn with_entry<T>(
     }
 }
 
-/// Returns the name of the entry that decides if the caller names none.
+/// Returns the name of the entry (such as a table) that decides if the caller names none.
 pub fn default_entry(rules: &rulec::LiveRules) -> PyResult<String> {
     match rules.default_entry() {
         Ok(name) => Ok(name),
@@ -74,7 +74,8 @@ pub fn edit_error(py: Python<'_>, error: &EditError) -> PyErr {
 pub struct Edit(pub rulec::Edit, String);
 
 impl Edit {
-    /// `call` is the Python method that creates the edit and its first argument, which `repr` shows.
+    /// Creates an edit. `call` is for `repr`: the Python method that creates it, and its first
+    /// argument.
     fn new(edit: rulec::Edit, call: (&str, &str), table: Option<&str>, file: Option<&str>) -> Edit {
         let (method, argument) = call;
         let mut shown = format!("Edit.{method}({argument:?}");
@@ -125,7 +126,7 @@ impl Edit {
 #[pyclass(frozen, module = "rulec")]
 pub struct LiveRules {
     pub rules: rulec::LiveRules,
-    /// The Python functions that the rules call, by name. Kept for `snapshot`.
+    /// The Python functions that the rules call, by name. `snapshot` passes them on.
     functions: Option<Py<PyMapping>>,
 }
 
@@ -146,7 +147,7 @@ impl LiveRules {
         Ok(LiveRules { rules, functions: functions.map(Bound::unbind) })
     }
 
-    /// Calls `work` with the name of the entry that decides: `name`, or the default entry.
+    /// Calls `work` with `name` or, without it, the name of the default entry (such as a table).
     pub fn with_entry<T>(
         &self,
         name: Option<&str>,
@@ -212,8 +213,8 @@ impl LiveRules {
         convert_text_decision(decision, text)
     }
 
-    /// Decides a sequence of messages, each by the rules that are then active. The error for an
-    /// invalid message contains the index of the message.
+    /// Decides a sequence of messages, each by the rules that are active when it is decided. The
+    /// error for an invalid message contains the index of the message.
     #[pyo3(signature = (messages, *, entry = None))]
     fn decide_many(
         &self,
@@ -353,7 +354,7 @@ pub struct WatchStatus(pub Status);
 
 #[pymethods]
 impl WatchStatus {
-    /// The generation of the rules that became active most recently.
+    /// The generation (version number) of the rules that became active most recently.
     #[getter]
     fn generation(&self) -> u64 {
         self.0.generation
@@ -365,7 +366,7 @@ impl WatchStatus {
         self.0.loaded
     }
 
-    /// The number of versions that were refused.
+    /// The number of versions that were refused because they could not be loaded.
     #[getter]
     fn refused(&self) -> u64 {
         self.0.refused
@@ -395,13 +396,13 @@ pub fn await_status<'py>(
     })
 }
 
-/// Rules that follow a file: a rule file with its imports, or an artifact. When the file changes,
-/// its new version becomes active. A version that cannot be loaded is refused, and the last good
-/// version stays active.
+/// Rules that follow a rule file with its imports, or an artifact (compiled rules). When the file
+/// changes, its new version becomes active. A version that cannot be loaded is refused, and the
+/// last good version stays active.
 #[pyclass(frozen, module = "rulec")]
 pub struct WatchedRules {
     pub rules: route::WatchedRules,
-    /// Whether the program was warned that the rules read a history, which this object lacks.
+    /// Whether a warning was given that the rules read earlier messages, but there is no store.
     warned: AtomicBool,
     /// The Python functions that the rules call, by name.
     functions: Option<Py<PyMapping>>,
@@ -488,7 +489,7 @@ impl WatchedRules {
         stats_to_python(py, &self.rules.stats())
     }
 
-    /// Checks soon whether the file has changed, without a notification of the operating system.
+    /// Requests a check whether the file has changed, and returns without waiting for its result.
     fn check(&self) {
         self.rules.check();
     }

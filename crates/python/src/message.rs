@@ -139,8 +139,8 @@ pub fn python_to_json(value: &Bound<'_, PyAny>, value_name: &str) -> PyResult<Js
     TreeConverter { value_name, path: Vec::new(), decimal_paths, accepts: Accepts::Json }.value(value)
 }
 
-/// True if the value could be converted to JSON after null has replaced numbers such as `nan`, and
-/// texts with half a surrogate pair.
+/// True if the only invalid parts of a value are numbers such as `nan`, and texts with half a
+/// surrogate pair. All other parts can be converted to JSON.
 pub fn is_tree_with_unreadable(value: &Bound<'_, PyAny>) -> bool {
     let decimal_paths = DecimalPaths::none();
     TreeConverter { value_name: "", path: Vec::new(), decimal_paths, accepts: Accepts::Unreadable }
@@ -148,8 +148,8 @@ pub fn is_tree_with_unreadable(value: &Bound<'_, PyAny>) -> bool {
         .is_ok()
 }
 
-/// Converts a message that was already decided to JSON. Values that JSON cannot represent become
-/// null, because the program may have changed the message's lists and dicts since the decision.
+/// Converts a message to JSON after the decision about it. The program may have changed the
+/// message's lists and dicts since the decision, so values that JSON cannot represent become null.
 pub fn readable_object(value: &Bound<'_, PyAny>, decimal_paths: &DecimalPaths) -> PyResult<Json> {
     TreeConverter { value_name: "the message", path: Vec::new(), decimal_paths, accepts: Accepts::Any }
         .value(value)
@@ -237,14 +237,15 @@ struct TreeConverter<'w> {
     accepts: Accepts,
 }
 
-/// Which values that JSON lacks are converted to null. Any other such value is an error.
+/// Selects which of the values that JSON cannot represent are converted to null. All other such
+/// values are errors.
 #[derive(Clone, Copy, PartialEq)]
 enum Accepts {
-    /// None is converted to null: every value that JSON lacks is an error.
+    /// No value is converted to null: every value that JSON cannot represent is an error.
     Json,
     /// Numbers such as `nan`, and texts with half a surrogate pair, are converted to null.
     Unreadable,
-    /// All values that JSON lacks are converted to null.
+    /// All values that JSON cannot represent are converted to null.
     Any,
 }
 
@@ -407,7 +408,7 @@ impl TreeConverter<'_> {
 /// How to convert a value of a Python type that JSON lacks.
 #[derive(Clone, Copy)]
 enum Conversion {
-    /// A member of a Python enumeration, converted by its value.
+    /// A member of a Python enumeration. Its value is converted in its place.
     EnumMember,
     DateTime,
     Date,

@@ -68,22 +68,23 @@ impl Request {
 #[pyclass(frozen, module = "rulec")]
 pub struct Outcome {
     outcome: route::Outcome,
-    /// The object that the handler returned, or that a hook returned instead. The library's own
-    /// outcome records only that there is a reply.
+    /// The object that the handler returned, or that a hook returned instead. The field `outcome`
+    /// records only that there is a reply, not the object.
     reply: Option<Py<PyAny>>,
     raised: Option<Py<PyAny>>,
 }
 
 impl Outcome {
-    /// Creates an outcome. `reply` and `raised` are the last results of the Python functions. Of
-    /// these two, the outcome stores the one that fits its kind.
+    /// Creates an outcome. `reply` is the last reply of the message's Python functions, and
+    /// `raised` is their last exception. If the message was handled, the outcome stores the reply,
+    /// otherwise the exception.
     pub fn new(outcome: route::Outcome, reply: Option<Py<PyAny>>, raised: Option<Py<PyAny>>) -> Outcome {
         let handled = outcome.reply().is_some();
         Outcome { outcome, reply: reply.filter(|_| handled), raised: raised.filter(|_| !handled) }
     }
 
-    /// Returns the library's outcome, with the reply converted to JSON. A reply that cannot be
-    /// converted becomes the text of its `repr`.
+    /// Returns the outcome as a Rust value, with the reply converted to JSON. A reply that cannot
+    /// be converted becomes the text of its `repr`.
     fn with_reply(&self, py: Python<'_>) -> PyResult<route::Outcome> {
         let mut outcome = self.outcome.clone();
         if let Some(reply) = &self.reply {
@@ -98,7 +99,7 @@ impl Outcome {
 
 #[pymethods]
 impl Outcome {
-    /// How the message ended: `handled`, `failed`, `timed_out`, `refused`, `circuit_open`,
+    /// The kind of the outcome: `handled`, `failed`, `timed_out`, `refused`, `circuit_open`,
     /// `invalid` or `no_route`.
     #[getter]
     fn kind(&self) -> &str {

@@ -1,4 +1,5 @@
-//! Prepared messages: their fields were read once for a rule set, and can be decided several times.
+//! Prepared messages: messages whose fields were read once for a rule set, so that several
+//! decisions can use them.
 
 use super::message::{as_dict, python_to_json_object};
 use pyo3::prelude::*;

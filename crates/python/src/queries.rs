@@ -1,5 +1,6 @@
 //! Methods of the Python class `Rules` that examine rules, like the commands of `rulec`. They
-//! analyse, measure and test rules, compare versions, and find changes that lead to a route.
+//! analyse, measure and test rules, compare versions, and find the change of a message that leads
+//! to a route.
 
 use super::decision::Explanation;
 use super::error::{Diagnostic, TextRange, library_error, unknown_name_error};
@@ -209,7 +210,7 @@ impl Rules {
 }
 
 /// A condition that is compiled from a text at run time, such as the condition on an edge of a
-/// plan.
+/// workflow.
 #[pyclass(frozen, module = "rulec")]
 pub struct Condition {
     text: String,
@@ -218,7 +219,8 @@ pub struct Condition {
 
 #[pymethods]
 impl Condition {
-    /// Compiles a condition. A name in it is a field of the values; `${a.b}` is the path `a.b`.
+    /// Compiles a condition. A name in the condition is a field of the values that `holds`
+    /// receives. `${a.b}` is the path `a.b`.
     #[staticmethod]
     fn compile(text: String) -> PyResult<Condition> {
         let condition = condition::Condition::compile(&text).map_err(|error| match &error.help {

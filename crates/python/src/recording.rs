@@ -21,7 +21,7 @@ fn record_error(error: &RecordError) -> PyErr {
 
 impl Session {
     /// Calls `work` with the session and a message, without the GIL. `work` may wait for another
-    /// thread that uses the same key and needs the GIL.
+    /// thread that uses the same history key (such as a user id) and needs the GIL.
     fn with_store<T: Send>(
         &self,
         message: &Bound<'_, PyAny>,
@@ -50,15 +50,15 @@ impl Session {
 #[pymethods]
 impl Session {
     /// Decides a message, and records the message with the decision. The rules read the recorded
-    /// messages with the same key. No other message with this key is recorded between the decision
-    /// and the recording.
+    /// messages with the same history key (such as a user id). No other message with this key is
+    /// recorded between the decision and the recording.
     fn decide_and_record(&self, message: &Bound<'_, PyAny>) -> PyResult<Decision> {
         let decision = self.with_store(message, |session, message| session.decide_and_record(message))?;
         self.decision(decision, message)
     }
 
     /// Decides a message without recording it. The rules read the recorded messages with the same
-    /// key.
+    /// history key (such as a user id).
     fn decide_with_history(&self, message: &Bound<'_, PyAny>) -> PyResult<Decision> {
         let decision = self.with_store(message, |session, message| Ok(session.decide_with_history(message)?));
         self.decision(decision?, message)
@@ -77,8 +77,8 @@ impl Session {
 }
 
 impl LiveRules {
-    /// Calls `work` with the rules, a store and a message, without the GIL. Also returns the
-    /// message.
+    /// Calls `work` with the rules, a store and a message, without the GIL. Returns the result of
+    /// `work`, and the message as JSON.
     fn with_store<T: Send>(
         &self,
         message: &Bound<'_, PyAny>,
@@ -95,8 +95,9 @@ impl LiveRules {
 #[pymethods]
 impl LiveRules {
     /// Decides a message by the routes outside any table, and records the message. The rules read
-    /// the messages with the same key in the store `history`. No other message with this key is
-    /// recorded between the decision and the recording. Edits of the rules do not change the store.
+    /// the messages with the same history key (such as a user id) in the store `history`. No other
+    /// message with this key is recorded between the decision and the recording. Edits of the rules
+    /// do not change the store.
     #[pyo3(signature = (message, *, history))]
     fn decide_and_record(
         &self,
@@ -115,8 +116,8 @@ impl LiveRules {
         Decision::of_tree(decision, message)
     }
 
-    /// Decides a message without recording it. The rules read the messages with the same key in the
-    /// store `history`.
+    /// Decides a message without recording it. The rules read the messages with the same history
+    /// key (such as a user id) in the store `history`.
     #[pyo3(signature = (message, *, history, entry = None))]
     fn decide_with_history(
         &self,

@@ -379,8 +379,8 @@ impl Router {
     }
 
     /// Decides a message. Returns its outcome if there is no handler to call. Otherwise returns a
-    /// `Started`, whose handler the caller awaits. If the message needs tokio, returns a future of
-    /// the outcome.
+    /// `Started`, whose handler the caller awaits. If the router must call the handler on tokio,
+    /// for example because of a time limit, returns a future of the outcome.
     #[pyo3(name = "_begin")]
     fn begin<'py>(
         &self,

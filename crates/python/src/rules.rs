@@ -41,7 +41,8 @@ pub struct Rules {
     pub pace: Pace,
 }
 
-/// The names of the engine and of the indexing that the program has chosen.
+/// The names of the execution engine and of the indexing mode that the program has chosen; `None`
+/// for the default.
 #[derive(Default)]
 struct EngineNames<'a> {
     tier: Option<&'a str>,
@@ -126,7 +127,7 @@ impl Rules {
         Ok(if strict { judge.strict() } else { judge })
     }
 
-    /// Returns the entry of this name, or the default entry.
+    /// Returns the entry (such as a table) of this name. Without a name, returns the default entry.
     pub fn entry(&self, name: Option<&str>) -> PyResult<Entry<'_>> {
         match name {
             Some(name) => self.rules.entry(name).map_err(unknown_name_error),
@@ -138,8 +139,8 @@ impl Rules {
     }
 }
 
-/// Returns the error of a call that names no entry although the rules have several entries. `names`
-/// lists the entries.
+/// Returns the error of a call that names no entry (such as a table) although the rules have
+/// several. `names` lists the entries.
 pub fn no_default_entry(names: &str) -> PyErr {
     unknown_name_error(format!("no route lies outside tables, so name the `entry` that decides: {names}"))
 }
@@ -243,8 +244,8 @@ impl Rules {
     }
 
     /// Loads the bundled rules for decision payloads. `document` is the context that the rules
-    /// read: JSON text or Python values, as in `from_flows`. Judges of these rules use this
-    /// context.
+    /// read: JSON text or Python values, as in `from_flows`. Payload checkers of these rules use
+    /// this context.
     #[staticmethod]
     #[pyo3(signature = (document, *, strict = false))]
     fn from_payload_context(py: Python<'_>, document: &Bound<'_, PyAny>, strict: bool) -> PyResult<Rules> {
@@ -312,8 +313,8 @@ impl Rules {
         Ok(Explanation(without_gil(py, || entry.explain(&message, show_private))))
     }
 
-    /// Analyses a text: its intent, entities, keywords and urgency. Also computes the context score
-    /// from `ctx`, by the `let context_score` of the rules.
+    /// Analyses a text: its intent, entities, keywords and urgency. Also computes the context
+    /// score, which rules may declare as `let context_score`, from `ctx`.
     #[pyo3(signature = (text, ctx = None))]
     fn analyze<'py>(
         &self,
@@ -454,7 +455,7 @@ impl Rules {
         ))
     }
 
-    /// Returns HTML for notebooks.
+    /// Returns the rule set as HTML, for display in a notebook.
     fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("rulec.notebook")?.call_method1("rules_html", (slf,))
     }

@@ -70,7 +70,7 @@ impl FlowRunner {
         })
     }
 
-    /// Executes an intent flow that a model has chosen.
+    /// Executes an intent flow (a flow found by meaning) that a model has chosen.
     #[pyo3(signature = (flow, context = None, *, arguments = None))]
     fn execute<'py>(
         &self,
@@ -164,7 +164,7 @@ impl FlowOutcome {
         }
     }
 
-    /// The duration in seconds.
+    /// The duration of finding and executing the flow, in seconds.
     #[getter]
     fn elapsed(&self) -> f64 {
         self.0.elapsed.as_secs_f64()

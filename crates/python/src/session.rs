@@ -52,7 +52,8 @@ impl AgentSession {
 
 #[pymethods]
 impl AgentSession {
-    /// Checks decisions and executes those that can run, by rank and then in order of arrival.
+    /// Checks decisions and executes the decisions that can run: the lowest rank first, and equal
+    /// ranks in order of arrival.
     fn offer<'py>(&self, py: Python<'py>, decisions: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.caller.remember(py)?;
         let single = decisions.cast::<DecisionMade>().map(|made| vec![made.get().0.clone()]);
@@ -85,7 +86,8 @@ impl AgentSession {
     }
 
     /// Sends a decision while other decisions are being executed. If the kind of the new decision
-    /// interrupts other decisions, the running execution is cancelled.
+    /// interrupts other decisions, the running execution is cancelled. Returns false if the session
+    /// no longer exists.
     fn send(&self, decision: &Bound<'_, DecisionMade>) -> bool {
         self.inbox.send(decision.get().0.clone())
     }

@@ -15,14 +15,15 @@ use std::sync::Arc;
 
 #[pymethods]
 impl Router {
-    /// Replaces the rules, and returns the generation number of the new rules.
+    /// Replaces the rules, and returns the generation (version number) of the new rules.
     fn swap(&self, py: Python<'_>, rules: &Bound<'_, PyAny>) -> PyResult<u64> {
         let rules = live_rules(rules)?;
         let swapped = without_gil(py, || self.router.swap(rules)).map_err(router_error)?;
         Ok(swapped.generation)
     }
 
-    /// Applies edits to the active rules as one change. Returns the new generation.
+    /// Applies edits to the active rules as one change. Returns the new generation (version
+    /// number).
     fn edit(&self, py: Python<'_>, edits: Vec<Bound<'_, Edit>>) -> PyResult<u64> {
         let edits = edits.iter().map(|edit| edit.get().0.clone()).collect::<Vec<_>>();
         without_gil(py, || self.router.edit(&edits)).map_err(|error| edit_error(py, &error))?;
@@ -30,7 +31,7 @@ impl Router {
     }
 
     /// Sets shadow rules: they decide every message too, only to compare the decisions. Returns the
-    /// generation of the shadow rules, for `promote`.
+    /// generation (version number) of the shadow rules, for `promote`.
     fn shadow(&self, py: Python<'_>, rules: &Bound<'_, PyAny>) -> PyResult<u64> {
         let rules = live_rules(rules)?;
         let generation = rules.generation();
@@ -38,40 +39,41 @@ impl Router {
         Ok(generation)
     }
 
-    /// Returns how often the decisions of the shadow rules differ from the active rules; None if
-    /// there are no shadow rules.
+    /// Returns how often the shadow rules decide differently from the active rules; None if there
+    /// are no shadow rules.
     fn shadow_stats<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         Ok(self.router.shadow_stats().map(|stats| pythonize(py, &stats)).transpose()?)
     }
 
-    /// Removes the shadow rules. Returns how often their decisions differed from the active rules;
+    /// Removes the shadow rules. Returns how often they decided differently from the active rules;
     /// None if there were no shadow rules.
     fn end_shadow<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let stats = without_gil(py, || self.router.end_shadow());
         Ok(stats.map(|stats| pythonize(py, &stats)).transpose()?)
     }
 
-    /// Makes the shadow rules of this generation active. Returns the generation.
+    /// Makes the shadow rules with this generation (version number) active. Returns the generation.
     fn promote(&self, py: Python<'_>, generation: u64) -> PyResult<u64> {
         let swapped = without_gil(py, || self.router.promote(generation)).map_err(router_error)?;
         Ok(swapped.generation)
     }
 
-    /// Makes the earlier rules of this generation active again. Returns the generation.
+    /// Makes the earlier rules with this generation (version number) active again. Returns the
+    /// generation.
     fn roll_back(&self, py: Python<'_>, generation: u64) -> PyResult<u64> {
         let swapped = without_gil(py, || self.router.roll_back(generation)).map_err(router_error)?;
         Ok(swapped.generation)
     }
 
-    /// Returns the generations of the active, shadow and earlier rules.
+    /// Returns the generations (version numbers) of the active, shadow and earlier rules.
     fn generations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.router.generations())?)
     }
 
-    /// Watches a rule file or an artifact. The current version of the file becomes active at once,
-    /// and each later version when it is written. A version that cannot be loaded is refused, and
-    /// the last good version stays active. The watching ends when the router watches another file,
-    /// or when the router or the returned `Watch` is closed.
+    /// Watches a rule file or an artifact (compiled rules). The current version of the file becomes
+    /// active at once, and each later version when it is written. A version that cannot be loaded
+    /// is refused, and the last good version stays active. The watching ends when the router
+    /// watches another file, or when the router or the returned `Watch` is closed.
     #[pyo3(signature = (path, *, functions = None))]
     fn watch<'py>(
         &self,
@@ -121,7 +123,7 @@ impl Watch {
         await_status(py, self.0.changed_since(known))
     }
 
-    /// Checks soon whether the file has changed, without a notification of the operating system.
+    /// Requests a check whether the file has changed, and returns without waiting for its result.
     fn check(&self) {
         self.0.check();
     }

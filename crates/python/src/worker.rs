@@ -1,4 +1,5 @@
-//! Lets Python functions run the nodes of workflows and plans.
+//! Lets Python functions run the nodes of workflows and plans (workflows that a language model
+//! proposes).
 
 use super::callback::{CallerLoop, typed_error};
 use super::message::python_to_json;
@@ -64,7 +65,8 @@ impl NodeCall {
     }
 }
 
-/// A processor that calls a Python function on the caller's event loop.
+/// A processor (the code that runs one node) that calls a Python function on the caller's event
+/// loop.
 pub struct PythonProcessor {
     pub function: Arc<Py<PyAny>>,
     pub node: Arc<Node>,
@@ -114,15 +116,16 @@ pub fn call_factory(
     })
 }
 
-/// A function that creates the processor of a node.
+/// A function that creates the processor of a node, which is the code that runs the node.
 type ProcessorFactory = dyn Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync;
 
-/// A worker that the library provides, for the argument `workers` of a coordinator or workflow.
+/// A worker (code that runs workflow nodes) that the library provides, for the argument `workers`
+/// of a coordinator or workflow.
 #[pyclass(frozen, module = "rulec")]
 pub struct NodeFactory(pub Arc<ProcessorFactory>);
 
-/// Converts an argument to a factory of processors. The argument is a Python function that runs
-/// nodes, or a worker that the library provides.
+/// Converts a worker to a factory of processors, which run nodes. The worker is a Python function,
+/// or one that the library provides.
 pub fn node_factory(
     worker: &Bound<'_, PyAny>,
     caller: &CallerLoop,

@@ -1,4 +1,5 @@
-//! Python classes for workflows whose nodes are Python functions, and whose routes are rules.
+//! Python classes for workflows whose nodes are Python functions. The rules can select the next
+//! nodes of a node.
 
 use super::callback::CallerLoop;
 use super::error::{RulecError, library_error, unknown_name_error};

@@ -14,7 +14,7 @@ use subtle::ConstantTimeEq;
 /// to decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Permits to decide, to judge payloads, to run workflows and to analyse texts.
+    /// Permits to decide messages, to check payloads, to run workflows and to analyse texts.
     Decide,
     /// Permits to see how the rules decide: explanations, the rules, the metrics and the tests.
     Explain,

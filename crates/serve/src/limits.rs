@@ -25,8 +25,8 @@ pub struct Limits {
     pub head_time: Duration,
     /// Maximum time that an HTTP/2 connection may stay open without a request.
     pub idle_time: Duration,
-    /// Maximum time in which a client must take the next part of an answer. Later, the connection
-    /// is closed.
+    /// Maximum time in which a client must receive the next part of an answer. After this time, the
+    /// connection is closed.
     pub write_time: Duration,
     /// Maximum time for the requests that are still open when the service is asked to stop.
     pub drain: Duration,
@@ -88,8 +88,8 @@ pub(crate) const MAX_EVALUATIONS: usize = 1_000;
 pub(crate) const MAX_STREAMS: u32 = 128;
 /// Maximum number of bytes of the request line and headers of a request.
 pub(crate) const MAX_HEAD_BYTES: usize = 32 << 10;
-/// Number of bytes that an incomplete request counts in the limit `bodies`, in addition to the
-/// bytes of its body.
+/// Number of bytes with which an incomplete request counts towards the limit `bodies`, in addition
+/// to the bytes of its body.
 pub(crate) const REQUEST_BYTES: usize = 16 << 10;
 
 impl Limits {

@@ -59,12 +59,14 @@ pub struct LogOptions {
     pub mode: LogMode,
     /// Maximum number of lines that wait in memory, in the modes `drop` and `spill`.
     pub capacity: usize,
-    /// Maximum number of bytes in memory for waiting lines. Over it, lines are dropped or spilled.
-    /// In the mode `sync`, new requests then get the status 503, and new lines of a stream wait.
+    /// Maximum number of bytes in memory for waiting lines. Above this number, lines are dropped,
+    /// or stored in the spill file. In the mode `sync`, new requests then get the status 503, and
+    /// new lines of a stream wait.
     pub capacity_bytes: usize,
     /// Number of bytes after which the file is renamed and a new file is started.
     pub rotate_bytes: u64,
-    /// The key that signs checkpoints; `None` for a log without checkpoints.
+    /// The key that signs checkpoints, which are lines that confirm all lines before them; `None`
+    /// for a log without checkpoints.
     pub key: Option<SigningKey>,
 }
 
@@ -124,14 +126,14 @@ impl Waiting {
 /// Approximate number of bytes that a waiting decision takes in memory, without its message.
 const DECISION_BYTES: usize = 512;
 
-/// Maximum of `capacity_bytes` in the mode `sync`, about 4 GB: the largest number of permits that
-/// one call can acquire.
+/// Maximum of `capacity_bytes` in the mode `sync`, about 4 GB. A semaphore has one permit for each
+/// free byte, and one call can acquire at most this number of permits.
 const MAX_FREE_BYTES: usize = u32::MAX as usize;
 
 /// A message to the thread that writes the log.
 enum Task {
     Decision(Box<Record>, Option<oneshot::Sender<bool>>),
-    /// A complete JSON line, such as a change of the rules.
+    /// A complete JSON line, such as a line about a change of the rules.
     Line(Vec<u8>, Option<oneshot::Sender<bool>>),
     /// The spill file has lines, which the log's thread must move to the log.
     Spilled,
@@ -215,8 +217,8 @@ impl DecisionLog {
         Ok(DecisionLog { mode, capacity, tasks, waiting, free_bytes, end, dropped, spill, metrics, thread })
     }
 
-    /// Returns the number of the last written line, and the hash of the chain up to this line, as
-    /// JSON.
+    /// Returns the end of the log as JSON: the number of the last written line, and its hash, which
+    /// depends on all lines.
     pub fn chain_end(&self) -> Json {
         log_end_json(&self.end.get())
     }
@@ -342,7 +344,8 @@ impl DecisionLog {
         }
     }
 
-    /// Writes all waiting lines and a last checkpoint, and ends the thread that writes the log.
+    /// Writes all waiting lines and then a checkpoint (a signed line), if the log has a key. Ends
+    /// the thread that writes the log.
     pub fn close(&self) {
         self.report_dropped();
         let _ = self.tasks.send(Task::Close);
@@ -354,8 +357,8 @@ impl DecisionLog {
     }
 }
 
-/// Returns the end of the log as JSON: the number of the last line, and the hash of the chain up to
-/// it. With both, a person can detect later whether lines at the end were removed.
+/// Returns the end of the log as JSON: the number of the last line, and its hash, which depends on
+/// all lines. With both, a person can detect later whether lines at the end were removed.
 fn log_end_json(chain: &Chain) -> Json {
     serde_json::json!({ "lines": chain.next_number() - 1, "head": chain.head() })
 }

@@ -1,6 +1,6 @@
 //! The metrics of the service, in the text format of Prometheus. The number of time series is
-//! bounded. Label values come from the rules, never from messages. Entries and routes over a
-//! maximum number share one label value.
+//! bounded. Label values come from the rules, never from messages. Entries (such as tables) and
+//! routes over a maximum number share one label value.
 
 use crate::limits::{LimitName, Limits};
 use crate::traffic::{RouteTraffic, Traffic, Window, busiest};
@@ -16,9 +16,10 @@ use rulec::{Decision, JsonError, JsonErrorKind};
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
-/// Maximum number of pairs of an entry and a route with counters of their own, for each rule set.
+/// Maximum number of pairs of an entry (such as a table) and a route with counters of their own,
+/// for each rule set.
 const MAX_ROUTES: usize = 2000;
-/// The label value of all entries and routes over [`MAX_ROUTES`].
+/// The label value that all entries (such as tables) and routes over [`MAX_ROUTES`] share.
 const OTHER: &str = "_other";
 /// Upper bounds of the latency histogram, in seconds.
 const LATENCY_BOUNDS: [f64; 12] =
@@ -140,7 +141,8 @@ impl Metrics {
         }
     }
 
-    /// Adds the limits to the metrics, as gauges. `log` is as in [`Limits::table`].
+    /// Adds the limits to the metrics, as gauges. `log` has the maximum numbers of lines and bytes
+    /// that wait for the decision log; `None` if there is no log.
     pub fn add_limits(&mut self, limits: &Limits, log: Option<(usize, usize)>) {
         let family: Family<ValueLabels, Gauge> = Family::default();
         self.registry.register("limit", "The limits in force", family.clone());
@@ -172,8 +174,9 @@ impl Metrics {
         }
     }
 
-    /// Removes the gauge of the generation of a rule set that was removed. Its counters stay,
-    /// because a rule set with the same name may be added later.
+    /// Removes the gauge that shows the generation (version number) of a rule set, because the rule
+    /// set was removed. The counters of the rule set stay, because a rule set with the same name
+    /// may be added later.
     pub fn forget_set(&self, name: &str) {
         self.generation.remove(&SetLabels { rules: name.to_owned() });
     }
@@ -227,7 +230,7 @@ impl Metrics {
 }
 
 /// A kind of data that is sent to an OpenTelemetry collector. Its name is a label value, and the
-/// end of the collector's path.
+/// last part of the URL to which the data are sent.
 #[cfg(feature = "remote")]
 #[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, EncodeLabelValue)]
 #[allow(non_camel_case_types, reason = "the names are the labels")]
@@ -296,7 +299,7 @@ pub(crate) struct SetMetrics {
     decisions: Family<RouteLabels, Counter>,
     undecided: Counter,
     violations: Counter,
-    /// Number of messages of all rule sets that are nested too deep.
+    /// Number of messages that were nested too deep, for all rule sets together.
     too_deep: Counter,
     invalid: Counter,
     latency: Histogram,
@@ -304,7 +307,8 @@ pub(crate) struct SetMetrics {
     refused: Counter,
     #[cfg(feature = "remote")]
     fetches: Family<FetchLabels, Counter>,
-    /// The decisions on which the shadow rules differ, then those on which they agree.
+    /// Numbers of messages for which the shadow rules and the rules in force decide differently,
+    /// and for which they decide the same.
     shadow: [Counter; 2],
 }
 
@@ -321,7 +325,7 @@ impl RouteCounts {
     }
 }
 
-/// The names of an entry and of a route that the entry has chosen.
+/// The names of an entry (such as a table) and of a route that the entry has chosen.
 #[derive(PartialEq, Eq, Hash)]
 struct RouteKey(String, String);
 
@@ -337,8 +341,9 @@ impl Equivalent<RouteKey> for RouteRef<'_> {
 }
 
 impl SetMetrics {
-    /// Counts a decision, its violations of the input contract, and the time that it took
-    /// (`elapsed`). `route` is the name of the chosen statement; `None` counts as undecided.
+    /// Counts a decision, its violations of the input contract (the `input` statement), and the
+    /// time that it took (`elapsed`). `route` is the name of the chosen statement; `None` counts as
+    /// undecided.
     pub fn count_decision(&self, decision: &Decision, route: Option<&str>, elapsed: Duration) {
         self.latency.observe(elapsed.as_secs_f64());
         let second = self.traffic.second();

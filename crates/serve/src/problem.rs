@@ -32,7 +32,8 @@ pub struct Problem {
     /// The findings of the compiler, for rules that do not compile.
     #[serde(skip_serializing_if = "<[Json]>::is_empty")]
     findings: Box<[Json]>,
-    /// The new generation, if the request has changed the rules before the error occurred.
+    /// The new generation (version number) of the rules, if the request has changed the rules
+    /// before the error occurred.
     #[serde(skip_serializing_if = "Option::is_none")]
     generation: Option<u64>,
     /// Number of seconds after which the caller may try again; 0 if trying again does not help.
@@ -51,7 +52,7 @@ macro_rules! problems {
             )*
         }
 
-        /// All kinds of errors: the last part of the `type`, and the HTTP status.
+        /// All kinds of errors: the last part of the error's `type`, and the HTTP status.
         pub(crate) const KINDS: &[(&str, StatusCode)] = &[$(($kind, StatusCode::$status),)*];
 
         /// All kinds of errors, each with its HTTP status and its gRPC code.

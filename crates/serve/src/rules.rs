@@ -101,10 +101,10 @@ pub(crate) struct Shadow {
 pub struct ShadowCounts {
     /// Generation (version number) of the shadow rules.
     pub generation: u64,
-    /// Number of messages for which both rules made the same decision.
+    /// Number of messages for which the shadow rules and the rules in force made the same decision.
     pub same: u64,
-    /// Number of messages for which the rules made different decisions, or only the rules in force
-    /// could decide.
+    /// Number of messages for which the shadow rules made another decision than the rules in force,
+    /// or could not decide.
     pub different: u64,
 }
 
@@ -258,8 +258,9 @@ impl RuleSet {
         generation
     }
 
-    /// Applies edits to the rules in force, all or none. Returns the new generation. `expected` is
-    /// the generation that the caller has read. With `None`, the edits apply to any generation.
+    /// Applies edits to the rules in force, all or none. Returns the new generation (version
+    /// number). `expected` is the generation that the caller has read. With `None`, the edits apply
+    /// to any generation.
     ///
     /// # Errors
     /// If the rules in force have another generation than `expected`, or an edit does not apply.
@@ -278,8 +279,8 @@ impl RuleSet {
         Ok(live.generation())
     }
 
-    /// Puts an earlier generation into force again, as a new version. Returns the generation of the
-    /// new version.
+    /// Puts the rules of an earlier generation (version number) into force again, as a new version.
+    /// Returns the generation of the new version.
     ///
     /// # Errors
     /// If `generation` is not one of [`RuleSet::kept_generations`], or the rules in force have
@@ -291,8 +292,9 @@ impl RuleSet {
         Ok(self.activate(&mut history, Version::new(rules, "rollback")))
     }
 
-    /// Sets the shadow rules: compiles `text`, or a copy of the rules in force if `text` is `None`,
-    /// and applies `edits`. Returns the generation of the shadow rules.
+    /// Sets the shadow rules, which decide the same messages only for comparison. Compiles `text`,
+    /// or a copy of the rules in force if `text` is `None`, and applies `edits`. Returns the
+    /// generation (version number) of the shadow rules.
     ///
     /// # Errors
     /// If the shadow rules do not compile, an edit does not apply, or only signed rules are
@@ -313,7 +315,8 @@ impl RuleSet {
         Ok(generation)
     }
 
-    /// Puts the shadow rules into force, and ends the comparison. Returns their generation.
+    /// Puts the shadow rules into force, and ends the comparison. Returns their generation (version
+    /// number).
     ///
     /// # Errors
     /// If there are no shadow rules, or the rules in force have another generation than `expected`.
@@ -344,7 +347,8 @@ impl RuleSet {
         })
     }
 
-    /// Returns the generations that [`RuleSet::roll_back`] can put into force again, oldest first.
+    /// Returns the generations (version numbers) that [`RuleSet::roll_back`] can put into force
+    /// again, oldest first.
     pub fn kept_generations(&self) -> Vec<u64> {
         self.lock_version_history().generations()
     }

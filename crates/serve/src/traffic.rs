@@ -20,11 +20,12 @@ const MAX_SAMPLES: usize = 32;
 const MAX_SAMPLE_BYTES: usize = 8 << 10;
 /// Maximum number of earlier messages that are stored with a sample, for rules with a history.
 pub(crate) const MAX_SAMPLE_PAST: usize = 1_000;
-/// Maximum number of bytes of these earlier messages together, as JSON.
+/// Maximum number of bytes, as JSON, of the earlier messages that are stored with a sample.
 const MAX_SAMPLE_PAST_BYTES: usize = 64 << 10;
-/// Minimum time between two samples.
+/// Minimum time between two samples (messages that are stored to be explained later).
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(200);
-/// Maximum time in which one request explains samples. The next request explains further samples.
+/// Maximum time in which one request explains samples (stored messages). The next request explains
+/// further samples.
 const EXPLAIN_TIME: Duration = Duration::from_millis(200);
 /// Maximum number of near misses that are shown for one message.
 const MAX_NEAR_MISSES: usize = 3;
@@ -156,14 +157,15 @@ pub(crate) struct NearMiss {
     because: Vec<String>,
 }
 
-/// A condition that was unknown for some of the samples, because a value was missing.
+/// A condition that was unknown for some samples (recently decided messages), because a value was
+/// missing.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct UnknownCondition {
     route: String,
     condition: String,
-    /// Why the condition was unknown for the latest of these samples.
+    /// Why the condition was unknown, for the latest of the samples that `count` counts.
     because: Vec<String>,
-    /// Number of samples for which the condition was unknown.
+    /// Number of samples (recently decided messages) for which the condition was unknown.
     count: usize,
 }
 
@@ -191,14 +193,14 @@ impl Traffic {
         }
     }
 
-    /// Returns the number of the current second, from 1.
+    /// Returns the number of the current second since `start`; the first second has the number 1.
     pub fn second(&self) -> u64 {
         self.start.elapsed().as_secs() + 1
     }
 
-    /// Claims that the next message, of `length` bytes, becomes a sample, before it is decided.
-    /// Returns true if the latest claim is old enough and the message is small enough. Of several
-    /// concurrent callers, only one gets true.
+    /// Claims the next message, of `length` bytes, as a sample: a message that is stored to be
+    /// explained later. Returns true if the latest claim is old enough and the message is small
+    /// enough. Of several concurrent callers, only one gets true.
     pub fn claim_sample(&self, length: usize) -> bool {
         let now = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX - 1) + 1;
         let last = self.last_sample.load(Ordering::Relaxed);
@@ -236,9 +238,9 @@ impl Traffic {
         self.samples.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Explains the samples, the latest first, with `explain`. Returns the near misses, and the
-    /// conditions that were unknown. `explain` returns `None` for a sample that it cannot explain,
-    /// for example because the rules have changed.
+    /// Explains the samples (recently decided messages), the latest first, with `explain`. Returns
+    /// the near misses, and the conditions that were unknown. `explain` returns `None` for a sample
+    /// that it cannot explain, for example because the rules have changed.
     pub fn near_misses(
         &self,
         language: Language,

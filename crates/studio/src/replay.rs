@@ -89,8 +89,8 @@ struct Row {
     flipped: bool,
     /// Duration of the handler in microseconds; [`UNKNOWN_NUMBER`] if unknown.
     elapsed: u32,
-    /// A hash of the key of the history in which the message was recorded; [`UNKNOWN_NUMBER`] if it
-    /// was recorded in none.
+    /// A hash of the history key (such as a user id) under which the message was recorded;
+    /// [`UNKNOWN_NUMBER`] if it was not recorded.
     session: u32,
     /// Name of the chosen statement, and name of its handler, as recorded in the history. Indices
     /// into [`ReplayResults::names`]; [`UNKNOWN_NUMBER`] for none.
@@ -101,8 +101,8 @@ struct Row {
 #[derive(Clone, Copy, Debug)]
 struct ObservedLine {
     place: FileLine,
-    /// A hash of the key of the history in which the message was recorded; [`UNKNOWN_NUMBER`] if it
-    /// was recorded in none.
+    /// A hash of the history key (such as a user id) under which the message was recorded;
+    /// [`UNKNOWN_NUMBER`] if it was not recorded.
     session: u32,
 }
 

@@ -349,8 +349,8 @@ row: MessageOf | null,
  */
 observed: boolean,
 /**
- * The decision about the message at its time. Null means that the requested version of the
- * rules decides the message now, with the messages before it.
+ * The decision that was made when the message arrived. Null means that the requested version
+ * of the rules decides the message now, with the messages before it.
  */
 decision: EarlierDecision | null, };
 
@@ -398,7 +398,8 @@ text: string,
  */
 fields: string,
 /**
- * The decision about the message; null if it was only observed.
+ * The decision about the message; null if the message was observed (recorded without a
+ * decision).
  */
 decision: EarlierDecision | null,
 /**
@@ -876,7 +877,7 @@ node: string,
 message: string, };
 
 /**
- * Request for a `test` block that states a message's decision.
+ * Request for a `test` block that checks the decision about a message.
  */
 export type MakeTest = {
 /**
@@ -1089,7 +1090,7 @@ line: number,
 message: string, };
 
 /**
- * A statement (such as a route), with the number of replayed messages that chose it.
+ * A statement (such as a route), with the number of replayed messages for which it was chosen.
  */
 export type StatementCount = {
 /**
@@ -1101,7 +1102,7 @@ key: string,
  */
 table: string,
 /**
- * Name of the statement; `default`, or `none` for messages that chose no statement.
+ * Name of the statement; `default`, or `none` for messages for which no statement was chosen.
  */
 name: string,
 /**
@@ -1109,15 +1110,15 @@ name: string,
  */
 to: string,
 /**
- * Number of messages that chose the statement.
+ * Number of messages for which the statement was chosen.
  */
 count: number,
 /**
- * Number of messages that chose the statement according to the older version or the log.
+ * Number of messages for which the older version or the log chose the statement.
  */
 before: number | null,
 /**
- * Reason why no message chose the statement; null if a message did.
+ * Reason why the statement was chosen for no message; null if it was chosen.
  */
 never: string | null,
 /**
@@ -1155,7 +1156,7 @@ series: Array<Series>, };
  */
 export type Series = {
 /**
- * Key of the statement; `*` for all others.
+ * Key of the statement; `*` for all statements without a series of their own.
  */
 key: string,
 /**
@@ -1186,7 +1187,8 @@ count: number, };
  */
 export type AskRows = {
 /**
- * Filter: only messages that choose the statement with this key, such as `routes/refunds`.
+ * Filter: only messages for which the replay chose the statement with this key, such as
+ * `routes/refunds`.
  */
 key: string | null,
 /**
@@ -1301,8 +1303,9 @@ entry: string,
  */
 message: string | null,
 /**
- * The fields of the line other than the payload, as formatted JSON. They form the message
- * whose history the payload's rules read. Null if the line contains no such fields.
+ * The fields of the line other than the payload, as formatted JSON. They are the message that
+ * belongs to the payload and selects the history that rules read. Null if the line contains no
+ * such fields.
  */
 context: string | null,
 /**
@@ -1310,12 +1313,12 @@ context: string | null,
  */
 logged: JsonValue,
 /**
- * The earlier messages of the same session that the rules keep, oldest first.
+ * The earlier messages of the same session that the history still contains, oldest first.
  */
 history: Array<EarlierMessage>,
 /**
- * Number of older messages of the session that the rules keep but that `history` omits,
- * because there are too many.
+ * Number of older messages of the session that the history still contains, but that are
+ * omitted here because there are too many.
  */
 older: number,
 /**
@@ -1329,8 +1332,8 @@ gap: string | null, };
  */
 export type Map = {
 /**
- * Tables of the rules: routes, choices, routers and flows. Tables that no `goto` enters come
- * first.
+ * Tables of the rules: routes, choices, routers and flows. Tables to which no `goto` leads
+ * come first.
  */
 tables: Array<MapTable>,
 /**
@@ -1364,7 +1367,7 @@ kind: EntryKind,
  */
 docs: string,
 /**
- * Whether a `goto` of another table enters this table.
+ * Whether a `goto` of another table leads to this table.
  */
 entered: boolean,
 /**
@@ -1413,7 +1416,8 @@ docs: string,
  */
 to: string,
 /**
- * Name of the table that the statement enters by `goto`; null if the statement is no `goto`.
+ * Name of the table to which the statement leads by `goto`; null if the statement is no
+ * `goto`.
  */
 goto: string | null,
 /**
@@ -1661,11 +1665,11 @@ example: string | null, };
  */
 export type Overlap = {
 /**
- * Key of the row that is chosen for such a message.
+ * Key of the row that is chosen for a message that both rows match.
  */
 first: string,
 /**
- * Key of the row that matches too but is not chosen.
+ * Key of the row that is not chosen for a message that both rows match.
  */
 second: string,
 /**
@@ -1700,15 +1704,16 @@ change: RowChange, };
  */
 export type RowChange = { "kind": "cell",
 /**
- * Path of the field, which names the column.
+ * Path of the field whose column contains the cell.
  */
 field: string,
 /**
- * The conditions, with or without the field; an empty text removes them.
+ * The new conditions, written with or without the name of the field; an empty text removes
+ * the conditions.
  */
 text: string, } | { "kind": "target",
 /**
- * A handler, optionally with arguments, or `goto TABLE`.
+ * The new target: a handler, optionally with arguments, or `goto TABLE`.
  */
 text: string, } | { "kind": "disable",
 /**

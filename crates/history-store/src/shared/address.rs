@@ -55,7 +55,7 @@ impl SharedAddress {
         }
     }
 
-    /// Sets the password, unless the address has one.
+    /// Sets the password, unless the address already has a password.
     #[must_use]
     pub fn with_password(self, password: &str) -> SharedAddress {
         let settings = self.info.redis_settings().clone();
@@ -65,7 +65,7 @@ impl SharedAddress {
         SharedAddress { info: self.info.set_redis_settings(settings.set_password(password)), ..self }
     }
 
-    /// Sets the name of the history, unless the address has one.
+    /// Sets the name of the history, unless the address already has a name.
     #[must_use]
     pub fn with_name(self, name: &str) -> SharedAddress {
         let named = Some(name.to_owned()).filter(|name| !name.is_empty());

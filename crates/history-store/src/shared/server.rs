@@ -19,7 +19,7 @@ const MAX_IDLE: usize = 64;
 pub(super) struct Server {
     client: Client,
     idle: Mutex<Vec<Connection>>,
-    /// The address without the password, for errors.
+    /// The address of the server without the password, for error messages.
     place: String,
 }
 
@@ -183,12 +183,13 @@ impl Server {
     }
 }
 
-/// True if a request has failed with its connection, so that the server may have carried it out.
+/// True if a request has failed because its connection broke. The server may then have carried out
+/// the request.
 fn is_connection_lost(error: &RedisError) -> bool {
     error.is_io_error() || error.kind() == ErrorKind::Parse
 }
 
-/// True if the server has started, and still reads its files. Then it refuses all requests.
+/// True if the server refuses requests because it has just started and still loads its data.
 fn is_starting(error: &RedisError) -> bool {
     error.kind() == ErrorKind::Server(ServerErrorKind::BusyLoading)
 }

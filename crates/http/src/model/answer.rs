@@ -47,7 +47,7 @@ pub enum ModelError {
     },
     /// The response is JSON, but not in the format of a chat-completions endpoint.
     Malformed {
-        /// Name of the field that is missing or has another type.
+        /// Name of the field that is missing or has the wrong type.
         missing: &'static str,
         /// Text of the response body.
         text: String,

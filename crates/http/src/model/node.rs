@@ -17,8 +17,8 @@ const REQUEST_FIELDS: [&str; 7] = [
     "presence_penalty",
     "response_format",
 ];
-/// All other config fields of an `LLM` node; a field that no list names is an error. The engine
-/// that runs the plan enforces `timeout`.
+/// The config fields of an `LLM` node other than [`REQUEST_FIELDS`]; any further field is an error.
+/// The engine that runs the workflow enforces `timeout`.
 const OTHER_FIELDS: [&str; 5] = ["model", "prompt", "messages", "system_prompt", "timeout"];
 
 /// Returns the factory of `LLM` nodes, for `CoordinatorBuilder::node_kind`. A node sends its

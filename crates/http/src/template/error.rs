@@ -6,8 +6,8 @@ use rulec_base::diag::{Message, comma_list};
 use rulec_base::message;
 use thiserror::Error;
 
-/// Why an endpoint (a JSON object that describes a request) is not a valid template. Each message
-/// names the field of the endpoint.
+/// Why an endpoint (a JSON object that describes a request) is not a valid template. Each error
+/// message names the field of the endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]
@@ -110,10 +110,11 @@ impl FillError {
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum FillReason {
-    /// The source of the placeholder (the arguments or the context) has no value with its name.
+    /// The source of the placeholder (the arguments or the context) has no value with the
+    /// placeholder's name.
     Unfilled {
-        /// The source in which the value was searched: the arguments of the call, or the context of
-        /// the conversation.
+        /// The source that has no such value: the arguments of the call, or the context of the
+        /// conversation.
         wanted_from: Source,
         /// The names that have a value in this source, to suggest a correction.
         known: Vec<String>,

@@ -80,9 +80,9 @@ impl UrlTemplate {
     }
 }
 
-/// Checks the path segments while the URL is filled. A segment with a placeholder must not become
-/// empty, `.` or `..`, because such segments would change the rest of the path. Percent-encoded
-/// dots count as dots.
+/// Checks the path segments while the placeholders of a URL are filled. A segment with a
+/// placeholder must not become empty, `.` or `..`, because the URL would then name another path.
+/// Percent-encoded dots count as dots.
 #[derive(Default)]
 struct PathGuard<'a> {
     /// The text of the current path segment, with filled placeholders.

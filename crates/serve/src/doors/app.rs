@@ -36,7 +36,8 @@ pub(crate) struct App {
     /// The accepted tokens; `None` if requests need no token.
     tokens: ArcSwapOption<Tokens>,
     permits: Arc<Semaphore>,
-    /// The slots for open streams, apart from `permits`: a stream may wait long for its client.
+    /// One permit for each further stream that may be open. Streams have a semaphore of their own,
+    /// because a stream may wait long for its client.
     streams: Arc<Semaphore>,
     open_bodies: OpenBodies,
     web: WebGuard,
@@ -117,8 +118,9 @@ impl App {
         &self.open_bodies
     }
 
-    /// Admits a part of a stream, such as one message. Waits for a permit for the part, and returns
-    /// the data of the stream with this permit and a new deadline.
+    /// Admits a part of a stream, such as one message. Waits for a permit for the part, because
+    /// permits limit the number of open requests. Returns the data of the stream with this permit
+    /// and a new deadline.
     ///
     /// # Errors
     /// If the new deadline passes before there is a permit.
@@ -288,7 +290,7 @@ impl RuleHost for App {
 }
 
 /// Runs `work` as a task of its own, which is cancelled if the caller is. So the work for a part of
-/// a stream ends, and releases its permit, even while the client reads nothing of the answer.
+/// a stream ends even while the client reads nothing, and then no longer counts as an open request.
 ///
 /// # Errors
 /// If `work` panicked.

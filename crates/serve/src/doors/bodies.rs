@@ -1,5 +1,5 @@
-//! Reads the body of a request before the request takes its permit. So a client that sends its
-//! body slowly takes no permit from other clients.
+//! Reads the body of a request before the request takes one of the permits, which limit the number
+//! of open requests. So a client that sends its body slowly takes no permit from other clients.
 //!
 //! The bodies that are being read share a budget of bytes. If they exceed it, the service gives up
 //! the body that it has been reading for the longest time.
@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 
 /// The bodies that have not arrived completely.
 pub(crate) struct OpenBodies {
-    /// Maximum number of bytes of all these bodies together.
+    /// Maximum number of bytes of all incomplete bodies together.
     budget: usize,
     state: Mutex<State>,
 }

@@ -155,11 +155,11 @@ async fn admit(app: &Arc<App>, path: &str, request: Request, next: Next) -> Resu
 /// How the body of a request is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BodyKind {
-    /// The whole body is read before the request takes a permit. The number is the maximum number
-    /// of bytes that the protocol adds to a body.
+    /// The whole body is read before the request takes a permit, which counts against the limit of
+    /// open requests. The number is the maximum number of bytes that the protocol adds to a body.
     Whole(usize),
-    /// The handler reads the body while it answers. The request takes a slot for streams, and each
-    /// part of its body takes a permit.
+    /// The handler reads the body while it answers. The request takes a permit for open streams,
+    /// and each part of its body takes a permit for open requests.
     Stream,
     /// The handler does not read the body, or reads it with limits of its own.
     Other,

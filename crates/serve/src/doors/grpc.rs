@@ -31,7 +31,7 @@ use tonic::codegen::{Service, http};
 use tonic::server::NamedService;
 use tonic::{Code, Status};
 
-/// The messages and servers that the build script generates from the `.proto` files.
+/// The message types and the server code that the build script generates from the `.proto` files.
 #[allow(missing_docs, clippy::all, clippy::pedantic, reason = "generated")]
 mod pb {
     include!(concat!(env!("OUT_DIR"), "/server/all.rs"));
@@ -84,7 +84,7 @@ where
 }
 
 /// Returns the routes of gRPC server reflection, by which clients list the services. A reflection
-/// stream ends at its deadline, because it holds the permit of its request.
+/// stream ends at its deadline, because it counts against the limit of open streams.
 fn reflection_routes(limit: usize) -> Router<Arc<App>> {
     let builder = || {
         tonic_reflection::server::Builder::configure()

@@ -52,7 +52,7 @@ async fn decide(
     Ok(app.decide(&admitted, body).await?.into_response())
 }
 
-/// Decides which flow a message starts, with the entry `flows`.
+/// Decides which flow a message starts, with the entry `flows` (all flows of the rules).
 async fn flows(
     State(app): Shared,
     Extension(admitted): Extension<Admitted>,

@@ -1,6 +1,6 @@
 //! The adapter for the data API of Open Policy Agent (OPA), so that OPA's clients can ask rulec.
-//! `POST /v1/data/{path}` takes an `input` and answers with a `result`. The path names the entry,
-//! or the rule set and the entry.
+//! `POST /v1/data/{path}` takes an `input` and answers with a `result`. The path names the entry
+//! (such as a table) that decides, or the rule set and the entry.
 
 use super::admitted::Admitted;
 use super::app::{App, PathVariable, json_response, require_json_content_type};
@@ -76,8 +76,8 @@ async fn data(
     Ok(json_response(answer))
 }
 
-/// Splits a path into the name of the rule set and the name of the entry. The first part of the
-/// path is the rule set, if a rule set has this name.
+/// Splits a path into the names of the rule set and of the entry (such as a table). The first part
+/// of the path is the rule set, if a rule set has this name.
 fn split_path<'p>(app: &App, path: &'p str) -> (Option<&'p str>, Option<&'p str>) {
     let path = path.trim_matches('/');
     let (first, rest) = path.split_once('/').unwrap_or((path, ""));

@@ -77,8 +77,8 @@ impl Change {
     }
 
     /// Makes the change by calling `work`, writes it with `details` to the decision log, and
-    /// answers with the new generation. Runs as its own task. So a change that has begun is
-    /// completed and logged even if its request is cancelled.
+    /// answers with the new generation (version number). Runs as its own task. So a change that has
+    /// begun is completed and logged even if its request is cancelled.
     async fn make(
         self,
         action: &'static str,
@@ -182,7 +182,8 @@ async fn roll_back(
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ShadowRequest {
-    /// The text of the shadow rules, before `edits`. `None` for the text of the rules in force.
+    /// The text of the shadow rules, to which `edits` are then applied. `None` for the text of the
+    /// rules in force.
     #[serde(default)]
     text: Option<String>,
     #[serde(default)]

@@ -292,7 +292,8 @@ mod tests {
         assert_eq!(limited, [(1, vec![None, line("12345")]), (3, vec![None, line("x")]), (5, vec![None])]);
     }
 
-    /// Without the deadline, a client that never ends a line would hold its slot for ever.
+    /// Without the deadline, a client that never ends a line would keep one of the limited number
+    /// of streams for ever.
     #[tokio::test]
     async fn a_client_that_ends_no_line_is_too_slow() {
         let parts = stream::unfold((), |()| async {

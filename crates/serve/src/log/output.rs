@@ -9,7 +9,7 @@ use rulec_report::chain::Chain;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Number of lines between two signed checkpoints.
+/// Number of lines between two checkpoints (signed lines that confirm all lines before them).
 const CHECKPOINT_LINES: u64 = 1000;
 
 enum Target {
@@ -53,10 +53,10 @@ pub(super) struct Output {
     written: LogEnd,
     key: Option<SigningKey>,
     rotate_bytes: u64,
-    /// Number of lines, written or pending, since the last checkpoint.
+    /// Number of lines, written or pending, since the last checkpoint (a signed line).
     since_checkpoint: u64,
-    /// Number of written lines since the last written checkpoint. `since_checkpoint` returns to it
-    /// after a failed write.
+    /// Number of written lines since the last written checkpoint. After a failed write,
+    /// `since_checkpoint` is reset to this number.
     written_since_checkpoint: u64,
     /// Whether the last attempt to start a new file has failed, so that lines still go to the full
     /// file.
@@ -66,8 +66,8 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Opens the file or the writer for the lines of the log. A file that exists continues its hash
-    /// chain.
+    /// Opens the file or the writer for the lines of the log. If the file exists, new lines
+    /// continue its hash chain.
     ///
     /// # Errors
     /// As [`LogFile::open`].
@@ -180,7 +180,8 @@ impl Output {
         Ok(())
     }
 
-    /// Writes a last checkpoint, and waits until all lines are on the disk.
+    /// Writes a last checkpoint (a signed line) if the log has a key, and waits until all lines are
+    /// on the disk.
     ///
     /// # Errors
     /// If the lines cannot be written.

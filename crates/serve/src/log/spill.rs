@@ -30,7 +30,8 @@ struct SpillState {
     is_torn: bool,
     /// Whether the thread that writes the log was already notified that lines wait.
     is_woken: bool,
-    /// Whether the draining file exists. It is removed once all its lines are in the log.
+    /// Whether the draining file (whose lines are being moved to the log) exists. It is removed
+    /// once all its lines are in the log.
     is_draining: bool,
     /// Number of bytes at the start of the draining file that are already in the log.
     drained_bytes: u64,
@@ -39,7 +40,7 @@ struct SpillState {
 /// Consecutive lines of the draining file that are moved to the log together.
 pub(super) struct Group {
     pub lines: Vec<Vec<u8>>,
-    /// Number of bytes of these lines in the draining file.
+    /// Number of bytes of the group's lines in the draining file.
     bytes: u64,
 }
 

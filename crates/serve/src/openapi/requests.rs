@@ -13,7 +13,7 @@ fn with_keywords(mut schema: Json, rules: Json) -> Json {
     schema
 }
 
-/// Returns the schema of a field that may also be null, as if it were missing.
+/// Returns the schema of a field that may also be null. Null means that the field is missing.
 fn optional(mut schema: Json) -> Json {
     let kind = schema["type"].take();
     schema["type"] = json!([kind, "null"]);

@@ -1,4 +1,5 @@
-//! Loads rules from files and artifacts, and puts each change of them into force.
+//! Loads rules from rule files and artifacts (compiled rules), and puts each change of these files
+//! into force.
 
 use super::RuleSet;
 use super::loading::{Feed, Loaders, StartError};
@@ -6,7 +7,7 @@ use rulec_runtime::route::WatchedRules;
 use std::path::Path;
 use std::sync::{Arc, Weak};
 
-/// Loads the rules of a file, and watches it for changes.
+/// Loads the rules of a file, and watches the file for changes.
 pub(super) async fn open(
     name: &str,
     path: &Path,

@@ -1,5 +1,5 @@
-//! Folders of rules: files that appear in them become rule sets, and rule sets whose files are
-//! removed leave the service.
+//! Folders of rules. A file that appears in a folder becomes a rule set. If a file is removed, its
+//! rule set is removed from the service.
 
 use super::loading::{Loaders, StartError};
 use super::{OpenHistory, Place, RuleSet, RuleSource, file};
@@ -110,8 +110,9 @@ impl Drop for FolderWatch {
     }
 }
 
-/// Makes the operating system report changes in the folders. A change of a file's content matters
-/// only while a file is refused, because the rule sets in force watch their own files.
+/// Makes the operating system report changes in the folders. A change of a file's content is
+/// normally ignored, because the rule sets in force watch their own files. Such a change counts
+/// while a file is refused, because the change may correct the error.
 fn watch(
     paths: &[PathBuf],
     asked: &Arc<Notify>,
@@ -157,7 +158,7 @@ struct Folders {
     history: Option<OpenHistory>,
     /// The names of the rule sets that the folders have added, each with the path of its file.
     open: HashMap<String, PathBuf>,
-    /// The files that another file imported when all files last compiled.
+    /// The imported files, according to the last listing in which all files compiled.
     imported: Vec<PathBuf>,
     /// The error of each rule set that could not be loaded, by name. The empty name is for an error
     /// of the listing itself. An unchanged error is not reported again.

@@ -20,7 +20,7 @@ struct EarlierVersion {
 }
 
 enum Content {
-    /// The version itself. Another version has replaced it, without an edit.
+    /// The version itself, if another version has replaced it as a whole.
     Whole(Arc<Version>),
     /// The texts of the rules before an edit, each with the name of its file. An edit changes the
     /// version itself, so the version cannot be kept.
@@ -34,8 +34,8 @@ impl VersionHistory {
         self.push(EarlierVersion { generation, content: Content::Whole(version.clone()) });
     }
 
-    /// Adds the texts that an edited version had before the edit. `generation` is its generation
-    /// before the edit.
+    /// Adds the texts that an edited version had before the edit. `generation` is the generation
+    /// (version number) before the edit.
     pub fn keep_texts(&mut self, generation: u64, texts: Vec<(String, String)>) {
         self.push(EarlierVersion { generation, content: Content::Texts(texts) });
     }
@@ -52,8 +52,8 @@ impl VersionHistory {
         self.0.iter().map(|kept| kept.generation).collect()
     }
 
-    /// Returns rules with the content of an earlier generation. `files` are the files of the rule
-    /// set.
+    /// Returns rules with the content of an earlier generation (version number). `files` are the
+    /// files of the rule set.
     pub fn restore(&self, generation: u64, files: &SourceFiles) -> Result<LiveRules, Problem> {
         let kept = self.0.iter().find(|kept| kept.generation == generation);
         match kept.map(|kept| &kept.content) {

@@ -16,8 +16,8 @@ use tokio::task::AbortHandle;
 pub(crate) struct SourceFiles {
     /// The name of the main file, which imports the other files.
     pub main: String,
-    /// Loads the word lists that the rules keep in files of their own. `None` if the rules can have
-    /// none.
+    /// Loads the word lists that rules read from separate files. `None` if the rules can read no
+    /// such files.
     pub disk: Option<DiskLoader>,
     /// Whether the service accepts only artifacts (compiled rules) that a trusted key has signed.
     pub signed_only: bool,

@@ -37,8 +37,8 @@ pub struct RemoteSource {
 }
 
 impl RemoteSource {
-    /// Creates a source whose address is asked every 30 seconds. A request may take 20 seconds, and
-    /// the rules may have at most 64 MiB.
+    /// Creates a source that requests its address every 30 seconds. A request may take 20 seconds,
+    /// and the rules may have at most 64 MiB.
     pub fn new(url: impl Into<String>) -> RemoteSource {
         let (interval, time) = (Duration::from_secs(30), Duration::from_secs(20));
         RemoteSource { url: url.into(), token: None, interval, time, bytes: 64 << 20 }

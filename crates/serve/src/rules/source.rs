@@ -1,5 +1,5 @@
-//! The sources of rules: files of rules, artifacts, and HTTP addresses. The service watches them
-//! for changes.
+//! The sources of rules: rule files, artifacts (compiled rules), and HTTP addresses. The service
+//! watches them for changes.
 
 use super::loading::{Loaders, StartError};
 #[cfg(feature = "remote")]

@@ -12,8 +12,8 @@ pub(crate) struct Version {
     /// The cause of the version: `source`, `edit`, `rollback`, `promotion` or `shadow`.
     origin: &'static str,
     since: OffsetDateTime,
-    /// The name of the entry that decides if a request names no entry. An error with the names of
-    /// all entries if the request must name one.
+    /// The name of the entry (such as a table) that decides if a request names no entry. An error
+    /// with the names of all entries if the request must name one.
     default_entry: Result<String, Vec<String>>,
     /// Whether the rules have flows that an intent classifier can choose.
     has_intents: bool,
@@ -56,8 +56,8 @@ impl Version {
         }
     }
 
-    /// Returns a version with the same live rules, after the caller has edited them. The old
-    /// version may hold derived data of the rules before the edit.
+    /// Returns a new version for the live rules of this version, which the caller has just edited.
+    /// This version may hold data that were computed from the rules before the edit.
     pub fn edited(&self) -> Version {
         // A route that was inserted into rules without routes becomes an entry only when the edits
         // are merged.
@@ -89,8 +89,8 @@ impl Version {
         self.has_intents
     }
 
-    /// Returns the name of the entry that decides: `name`, or the default entry. Does not check
-    /// that an entry `name` exists.
+    /// Returns the name of the entry (such as a table) that decides: `name`, or the default entry.
+    /// Does not check that an entry `name` exists.
     ///
     /// # Errors
     /// If `name` is `None`, and the rules have no default entry.
@@ -126,7 +126,7 @@ impl Version {
         Ok(self.derived.get_or_init(|| Derived { rules, generation, matcher, hash: OnceLock::new() }))
     }
 
-    /// Compiles all edits into the rules. Returns the rules and their generation.
+    /// Compiles all edits into the rules. Returns the rules and their generation (version number).
     fn merged(&self) -> Result<(Rules, u64), Problem> {
         loop {
             let generation = self.live.generation();
@@ -172,8 +172,8 @@ impl Version {
         Ok(self.derived()?.matcher.as_ref())
     }
 
-    /// Returns the SHA-256 hash of the rules' artifact, in hexadecimal. Equal rules have equal
-    /// hashes on every machine.
+    /// Returns the SHA-256 hash of the rules' artifact (their compiled form), in hexadecimal. Equal
+    /// rules have equal hashes on every machine.
     pub fn hash(&self) -> Result<&str, Problem> {
         let derived = self.derived()?;
         Ok(derived.hash.get_or_init(|| {

@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 /// Maximum number of bytes of an answer that hyper gets at once. So even a slow client shows
-/// progress, with each part of this size that it takes.
+/// progress: it receives parts of this size one after another.
 const MAX_PART: usize = 64 << 10;
 
 /// The open requests of one connection, and when its client last made progress.
@@ -23,7 +23,7 @@ pub(super) struct Activity {
 #[derive(Debug)]
 struct State {
     /// The open requests by number. The value is the time since which the service waits for the
-    /// client to take a part of the answer. `None` while the client waits for the service.
+    /// client to receive a part of the answer. `None` while the client waits for the service.
     open: HashMap<u64, Option<Instant>>,
     next: u64,
     /// The time when a request last began or ended, or when the connection was accepted.
@@ -79,14 +79,14 @@ pub(super) struct OpenRequest {
 }
 
 impl OpenRequest {
-    /// Records whether the request now waits for the client to take a part of the answer. If false,
-    /// it waits for the service.
+    /// Records whether the request now waits for the client to receive a part of the answer. If
+    /// false, the request waits for the service.
     fn set_waiting(&self, waits_for_client: bool) {
         let since = waits_for_client.then(Instant::now);
         self.activity.lock().open.insert(self.number, since);
     }
 
-    /// Wraps the body of the answer, to record when the client takes its parts. The request ends
+    /// Wraps the body of the answer, to record when the client receives its parts. The request ends
     /// when the body is dropped.
     pub fn watch(self, body: axum::body::Body) -> WatchedBody {
         self.set_waiting(true);
@@ -102,11 +102,11 @@ impl Drop for OpenRequest {
     }
 }
 
-/// The body of an answer. It records each time when the client takes a part of it.
+/// The body of an answer. It records each time when the client receives a part of the answer.
 #[derive(Debug)]
 pub(super) struct WatchedBody {
     body: axum::body::Body,
-    /// The bytes of the last part of the body that hyper has not taken yet.
+    /// The bytes of the last part of the body that were not passed to hyper yet.
     rest: Bytes,
     request: OpenRequest,
 }

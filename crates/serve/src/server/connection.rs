@@ -94,7 +94,8 @@ impl Connection {
     }
 }
 
-/// Returns the limit for which the HTTP library has ended a connection. `None` for other errors.
+/// Returns the limit that the client exceeded, so that the HTTP library ended the connection.
+/// `None` if the error has another cause.
 fn met_limit(error: &(dyn Error + Send + Sync + 'static)) -> Option<LimitName> {
     let error = error.downcast_ref::<hyper::Error>()?;
     match () {

@@ -1,5 +1,5 @@
-//! Answers batches: requests with many messages for one entry. Each message gets its own answer or
-//! its own error.
+//! Answers batches: requests with many messages for one entry (such as a table). Each message gets
+//! its own answer or its own error.
 
 use super::Service;
 use super::decide::{Decider, Unanswered};
@@ -30,8 +30,8 @@ pub(crate) struct BatchSettings {
 }
 
 impl BatchSettings {
-    /// Combines two groups of settings. A name that is missing here is taken from `other`. A flag
-    /// is set if one of both groups sets it.
+    /// Combines two groups of settings. A name that `self` lacks is taken from `other`. A flag is
+    /// set if one of both groups sets it.
     pub fn or(self, other: BatchSettings) -> BatchSettings {
         BatchSettings {
             rules: self.rules.or(other.rules),
@@ -89,7 +89,8 @@ pub(crate) enum Layout {
     Array,
 }
 
-/// A batch of messages: the rules and the entry that decide them, and the layout of the answers.
+/// A batch of messages: the rules and the entry (such as a table) that decide them, and the layout
+/// of the answers.
 #[derive(Clone)]
 pub(crate) struct Batch {
     set: Arc<RuleSet>,
@@ -173,7 +174,8 @@ struct BlockAnswers<'b> {
 }
 
 impl BlockAnswers<'_> {
-    /// Waits for the receipts of the decision log, and returns the answers as bytes.
+    /// Waits until the lines of the decisions are in the decision log, if its mode requires that.
+    /// Returns the answers as bytes.
     fn finish(self) -> Result<Vec<u8>, Problem> {
         let BlockAnswers { out, receipts, deadline, .. } = self;
         let written = async {

@@ -96,7 +96,8 @@ pub struct Decided {
     pub body: Vec<u8>,
     /// The rule set by which the message was decided.
     pub set: Arc<RuleSet>,
-    /// The receipt for the line in the decision log.
+    /// The receipt, with which a request waits until the line of this decision is in the decision
+    /// log.
     pub(crate) receipt: Receipt,
 }
 
@@ -139,8 +140,8 @@ impl From<Unanswered> for Problem {
     }
 }
 
-/// The context in which one message is decided: the rules, the entry, the parts that the answer
-/// must have, and the decision log.
+/// The context in which one message is decided: the rules, the entry (such as a table), the parts
+/// that the answer must have, and the decision log.
 #[derive(Clone, Copy)]
 pub(super) struct Decider<'a> {
     pub set: &'a RuleSet,
@@ -301,8 +302,8 @@ impl Decider<'_> {
 
     /// Decides with the fully compiled rules, and with the history if the rules read one. So the
     /// explanation and the other parts come from the same rules as the decision. Also returns the
-    /// earlier messages that the decision has read. If `is_sample` is false, or they are too many
-    /// for live traffic, they may be missing.
+    /// earlier messages that the decision has read, if they were kept. They are not kept if neither
+    /// the answer nor live traffic (`is_sample`) needs them, or if they are too many.
     fn write_answer(
         &self,
         text: &[u8],

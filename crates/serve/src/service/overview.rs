@@ -38,8 +38,8 @@ impl Service {
     }
 }
 
-/// Returns the full description of one version: the short description, and the entries, schemas,
-/// findings and texts.
+/// Returns the full description of one version: the short description, and the entries (such as
+/// tables), schemas, findings and texts.
 fn full(set: &RuleSet, version: &Version, texts: Texts) -> Result<Json, Problem> {
     let mut description = short(set, version)?;
     let rules = version.rules()?;
@@ -109,8 +109,8 @@ fn kind_name(kind: TableKind) -> &'static str {
     }
 }
 
-/// Returns a JSON object from handler names to JSON Schemas. The schema describes the arguments of
-/// the handler, which the rules can select.
+/// Returns a JSON object that maps each handler that the rules can select to the JSON Schema of its
+/// arguments.
 fn handler_schemas(rules: &Rules) -> Json {
     let schemas =
         rules.targets().into_iter().filter_map(|name| Some((name.to_owned(), rules.args_schema(name)?)));

@@ -24,8 +24,8 @@ pub(crate) struct RequestHistory {
     pub shown: History,
     /// The messages that the decision can read, oldest first.
     pub recorded: Vec<RecordedMessage>,
-    /// Number of the oldest recorded messages, which the history no longer contains, because the
-    /// rules limit its age or length.
+    /// Number of recorded messages that the history no longer contains. The rules limit the age and
+    /// the number of messages, so the oldest ones were removed.
     pub removed: usize,
 }
 
@@ -33,7 +33,8 @@ pub(crate) struct RequestHistory {
 pub(crate) struct RecordedMessage {
     pub message: Json,
     pub at: OffsetDateTime,
-    /// The decision about the message; `None` if it was only observed.
+    /// The decision about the message; `None` if the message was observed (recorded without a
+    /// decision).
     pub decision: Option<EarlierDecision>,
     /// Index of the message in the request.
     index: usize,
@@ -144,7 +145,8 @@ pub(crate) fn replayed_history(
 }
 
 /// Records an earlier message, and returns the decision about it: the decision in the request or,
-/// if the request has none, the decision of the rules. `None` if the message is only observed.
+/// if the request has none, the decision of the rules. `None` if the message is observed (recorded
+/// without a decision).
 fn record(
     of: RequestEntry<'_>,
     store: &MemoryStore,

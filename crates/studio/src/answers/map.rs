@@ -85,8 +85,8 @@ fn map_workflow(rules: &Rules, workflow: &rulec_sema::hir::Workflow) -> MapWorkf
     MapWorkflow { name: workflow.name.to_string(), nodes: nodes.collect(), edges: edges.collect() }
 }
 
-/// Returns the diagnostics of the compiler, and of `findings`, whose span lies inside `span`, the
-/// span of a rule.
+/// Returns the findings about the rule with the span `span`. These are the compiler's diagnostics
+/// and the analysis findings (`findings`) whose own span lies inside `span`.
 pub(crate) fn findings_in_span(
     snapshot: &ProjectSnapshot,
     findings: &[rulec::Finding],

@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 /// of a replay. Values of private fields are not masked, because the server needs them to decide
 /// the message. `Err` means that the replay or its row cannot be read. `Ok(Err(mistake))` describes
 /// invalid JSON in `text`; the page shows the error at its position. `entry` is the table or
-/// payload kind that decides; the error shows none of its private keys.
+/// payload kind that decides. The error does not quote keys that are private in this payload kind.
 pub(crate) fn request_message(
     studio: &Studio,
     rules: &Rules,

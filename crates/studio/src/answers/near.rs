@@ -80,8 +80,9 @@ fn candidate_names(trace: &TableTrace, program: &Program, entry: TableId) -> Vec
     names
 }
 
-/// Collects the statements of a table that were evaluated and not chosen, also in tables that it
-/// jumped to. Adds each to `failed` with the number of its predicates that are false or unknown.
+/// Collects the statements that were evaluated and not chosen, in a table and in the tables to
+/// which it jumped. Adds each statement to `failed` with the number of its predicates that are
+/// false or unknown.
 fn collect_failed(table: &TableTrace, failed: &mut Vec<(String, usize)>) {
     for route in &table.routes {
         match (&route.table, route.chosen) {

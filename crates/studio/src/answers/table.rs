@@ -37,9 +37,9 @@ pub(crate) fn table(studio: &Arc<Studio>, request: TableQuery) -> Answer<Decisio
     build_table(&snapshot, &request.table, request.analysed)
 }
 
-/// A conjunct of a route's condition, which is an operand of `and`: its text, and its column.
+/// One conjunct (operand of `and`) of a route's condition, with its text and its column.
 pub(super) struct Conjunct {
-    /// The field whose column has the conjunct; `None` if it fits no column.
+    /// The field whose column shows the conjunct; `None` if the conjunct fits no column.
     pub column: Option<String>,
     text: String,
     /// The position of the conjunct in its file. For an exception, without the word `unless`.
@@ -154,9 +154,9 @@ fn collect_conjuncts(rules: &Rules, cond: &Cond, conjuncts: &mut Vec<Conjunct>) 
     }
 }
 
-/// Returns the field whose column has a conjunct that reads `fields`: the only field, or the record
-/// that contains all fields. `None` if there is no such record inside the top level of the message,
-/// which groups unrelated fields.
+/// Returns the field whose column shows a conjunct (operand of an `and`) that reads `fields`. This
+/// is the only field or, for several fields, the innermost record that contains all of them. `None`
+/// if there are no fields, or if only the message itself contains all of them.
 fn column_of(fields: &[String]) -> Option<String> {
     let (first, others) = fields.split_first()?;
     if others.is_empty() {

@@ -389,7 +389,7 @@ pub struct NodeFailure {
     pub message: String,
 }
 
-/// Request for a `test` block that states a message's decision.
+/// Request for a `test` block that checks the decision about a message.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct MakeTest {

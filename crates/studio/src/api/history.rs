@@ -17,8 +17,8 @@ pub struct EarlierMessage {
     /// Whether the message was only recorded, without a decision.
     #[serde(default)]
     pub observed: bool,
-    /// The decision about the message at its time. Null means that the requested version of the
-    /// rules decides the message now, with the messages before it.
+    /// The decision that was made when the message arrived. Null means that the requested version
+    /// of the rules decides the message now, with the messages before it.
     #[serde(default)]
     pub decision: Option<EarlierDecision>,
 }
@@ -54,7 +54,8 @@ pub struct HistoryItem {
     pub text: String,
     /// Start of the message's other fields as readable text, such as `tool search · cents 3`.
     pub fields: String,
-    /// The decision about the message; null if it was only observed.
+    /// The decision about the message; null if the message was observed (recorded without a
+    /// decision).
     pub decision: Option<EarlierDecision>,
     /// Position of the message in the history, to which the explanation refers; null if the rules
     /// do not read the message.

@@ -8,8 +8,8 @@ use ts_rs::TS;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Map {
-    /// Tables of the rules: routes, choices, routers and flows. Tables that no `goto` enters come
-    /// first.
+    /// Tables of the rules: routes, choices, routers and flows. Tables to which no `goto` leads
+    /// come first.
     pub tables: Vec<MapTable>,
     /// Names of the targets of the rules, such as handlers, in source order. The page gives each of
     /// them a colour by its position.
@@ -30,7 +30,7 @@ pub struct MapTable {
     pub kind: super::EntryKind,
     /// Doc comment of the table.
     pub docs: String,
-    /// Whether a `goto` of another table enters this table.
+    /// Whether a `goto` of another table leads to this table.
     pub entered: bool,
     /// Whether the table has an index. Without an index, its statements are tried one by one.
     pub indexed: bool,
@@ -59,7 +59,8 @@ pub struct MapRoute {
     pub docs: String,
     /// Target of the statement: a handler, branch, flow or next nodes.
     pub to: String,
-    /// Name of the table that the statement enters by `goto`; null if the statement is no `goto`.
+    /// Name of the table to which the statement leads by `goto`; null if the statement is no
+    /// `goto`.
     pub goto: Option<String>,
     /// Access path: how the index finds the statement.
     pub found: Option<HowFound>,
@@ -235,9 +236,9 @@ pub struct Gap {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Overlap {
-    /// Key of the row that is chosen for such a message.
+    /// Key of the row that is chosen for a message that both rows match.
     pub first: String,
-    /// Key of the row that matches too but is not chosen.
+    /// Key of the row that is not chosen for a message that both rows match.
     pub second: String,
     /// Example message that both rows match, as JSON text.
     pub example: String,
@@ -265,14 +266,15 @@ pub struct EditRow {
 pub enum RowChange {
     /// Replaces the row's conditions on one field.
     Cell {
-        /// Path of the field, which names the column.
+        /// Path of the field whose column contains the cell.
         field: String,
-        /// The conditions, with or without the field; an empty text removes them.
+        /// The new conditions, written with or without the name of the field; an empty text removes
+        /// the conditions.
         text: String,
     },
     /// Replaces the target of the row's route.
     Target {
-        /// A handler, optionally with arguments, or `goto TABLE`.
+        /// The new target: a handler, optionally with arguments, or `goto TABLE`.
         text: String,
     },
     /// Disables or enables the row.

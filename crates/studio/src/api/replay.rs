@@ -120,7 +120,7 @@ pub struct LineMistake {
     pub message: String,
 }
 
-/// A statement (such as a route), with the number of replayed messages that chose it.
+/// A statement (such as a route), with the number of replayed messages for which it was chosen.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct StatementCount {
@@ -128,15 +128,15 @@ pub struct StatementCount {
     pub key: String,
     /// Name of the statement's table.
     pub table: String,
-    /// Name of the statement; `default`, or `none` for messages that chose no statement.
+    /// Name of the statement; `default`, or `none` for messages for which no statement was chosen.
     pub name: String,
     /// Handler or other target of the statement.
     pub to: String,
-    /// Number of messages that chose the statement.
+    /// Number of messages for which the statement was chosen.
     pub count: usize,
-    /// Number of messages that chose the statement according to the older version or the log.
+    /// Number of messages for which the older version or the log chose the statement.
     pub before: Option<usize>,
-    /// Reason why no message chose the statement; null if a message did.
+    /// Reason why the statement was chosen for no message; null if it was chosen.
     pub never: Option<String>,
     /// Median duration of the handler according to the log, in microseconds.
     #[cfg_attr(test, ts(type = "number | null"))]
@@ -164,7 +164,7 @@ pub struct Timeline {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Series {
-    /// Key of the statement; `*` for all others.
+    /// Key of the statement; `*` for all statements without a series of their own.
     pub key: String,
     /// Number of messages in each bucket of the timeline.
     pub counts: Vec<usize>,
@@ -188,7 +188,8 @@ pub struct Flip {
 #[cfg_attr(test, derive(TS))]
 #[serde(default)]
 pub struct AskRows {
-    /// Filter: only messages that choose the statement with this key, such as `routes/refunds`.
+    /// Filter: only messages for which the replay chose the statement with this key, such as
+    /// `routes/refunds`.
     pub key: Option<String>,
     /// Filter: only messages for which the older version or the log chose the statement with this
     /// key.
@@ -275,16 +276,17 @@ pub struct RowMessage {
     /// The message as formatted JSON, with private values masked; null for a log line without a
     /// message.
     pub message: Option<String>,
-    /// The fields of the line other than the payload, as formatted JSON. They form the message
-    /// whose history the payload's rules read. Null if the line contains no such fields.
+    /// The fields of the line other than the payload, as formatted JSON. They are the message that
+    /// belongs to the payload and selects the history that rules read. Null if the line contains no
+    /// such fields.
     pub context: Option<String>,
     /// The whole logged decision; null if the line is a plain message.
     #[cfg_attr(test, ts(type = "JsonValue"))]
     pub logged: Json,
-    /// The earlier messages of the same session that the rules keep, oldest first.
+    /// The earlier messages of the same session that the history still contains, oldest first.
     pub history: Vec<EarlierMessage>,
-    /// Number of older messages of the session that the rules keep but that `history` omits,
-    /// because there are too many.
+    /// Number of older messages of the session that the history still contains, but that are
+    /// omitted here because there are too many.
     pub older: usize,
     /// Reason why the history may lack messages that were recorded, as text; null if it is
     /// complete.

@@ -22,8 +22,8 @@ pub(crate) struct ReplayDecider<'k> {
     /// A decider for each entry (such as a table) that was used, by name; `None` if the rules have
     /// no entry of that name.
     by_entry: HashMap<String, Option<EntryDecider>>,
-    /// The messages that were decided or observed so far, by the keys of their histories. `None` if
-    /// the rules keep no history.
+    /// The messages that were decided or observed so far, by history key (such as a user id).
+    /// `None` if the rules keep no history.
     store: Option<Arc<MemoryStore>>,
 }
 
@@ -42,8 +42,8 @@ pub(crate) struct MessageResult {
     /// Whether the message was passed to the history. The history records it only if it has a time
     /// and a key.
     pub recorded: bool,
-    /// The names of the decision that the history records. `None` for a payload, whose message is
-    /// recorded without a decision, and for rules without a history.
+    /// The names of the chosen statement and handler, as the history records them. `None` for a
+    /// payload, whose message is recorded without a decision, and for rules without a history.
     pub decision: Option<EarlierDecision>,
 }
 
@@ -66,8 +66,8 @@ impl<'k> ReplayDecider<'k> {
         }
     }
 
-    /// Returns the key of the history in which a message is recorded. `None` if it is recorded in
-    /// none.
+    /// Returns the history key (such as a user id) under which a message is recorded. `None` if the
+    /// message is not recorded.
     pub fn history_key(&self, message: &Json) -> Option<String> {
         self.rules.history_key(message).filter(|_| has_time(message))
     }
@@ -161,7 +161,8 @@ impl<'k> ReplayDecider<'k> {
     }
 }
 
-/// Converts a decision to the names that the history records.
+/// Returns the part of a decision that the history records: the names of the chosen statement and
+/// of its handler.
 pub(crate) fn to_earlier_decision(decision: &Decision) -> EarlierDecision {
     let owned = |name: Option<&str>| name.map(str::to_owned);
     EarlierDecision { chosen: owned(decision.chosen()), target: owned(decision.target()) }

@@ -12,7 +12,7 @@ use serde_json::{Map, Value as Json};
 /// that are read again from the file for a row.
 pub(crate) const MAX_EARLIER: usize = 1000;
 
-/// Returns a hash of the key of a history. Different keys can have the same hash.
+/// Returns a hash of a history key (such as a user id). Different keys can have the same hash.
 pub(super) fn session_fingerprint(key: &str) -> u32 {
     line_fingerprint(key.as_bytes()).min(UNKNOWN_NUMBER - 1)
 }

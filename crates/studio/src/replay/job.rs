@@ -191,8 +191,8 @@ impl<'r> ReplayJob<'r> {
         true
     }
 
-    /// Returns a hash of the key of the history in which a message is recorded; [`UNKNOWN_NUMBER`]
-    /// if it is recorded in none.
+    /// Returns a hash of the history key (such as a user id) under which a message is recorded;
+    /// [`UNKNOWN_NUMBER`] if it is not recorded.
     fn session_hash(&self, message: &Json) -> u32 {
         let key = self.decider.history_key(message);
         key.map_or(UNKNOWN_NUMBER, |key| session_fingerprint(&key))
@@ -268,8 +268,8 @@ impl<'r> ReplayJob<'r> {
 
     /// Decides a message with the newer and the older version of the rules, and returns both
     /// results. The second result is `None` without an older version, and `Some(None)` if the older
-    /// version cannot decide the message. If the newer version cannot decide it, returns `None`. An
-    /// error of the newer version refuses the line.
+    /// version cannot decide the message. Returns `None` if the newer version cannot decide the
+    /// message. If the reason is an error, the error is recorded for the line.
     fn decide(
         &mut self,
         place: FileLine,

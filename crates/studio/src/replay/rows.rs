@@ -295,8 +295,8 @@ impl Replay {
         message.ok_or_else(|| RequestError::invalid(message!("the log contains no message at line {line}")))
     }
 
-    /// Returns the masked message on a line, to show it to the user, with the messages that
-    /// [`Replay::session_of_line`] finds.
+    /// Returns the masked message on a line, to show it to the user, with the earlier messages of
+    /// its session.
     pub fn row_message_of_line(&self, line: u64) -> Answer<RowMessage> {
         let row = self.row_of_line(line)?;
         let (history, older) = self.session_of_line(line)?;

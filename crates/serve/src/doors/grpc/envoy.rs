@@ -1,6 +1,6 @@
-//! Envoy's external authorization over gRPC: `envoy.service.auth.v3.Authorization`. The rules
-//! decide the same message as over HTTP. Only a decision for the handler `allow` lets a request
-//! pass.
+//! Envoy's external authorization over gRPC: `envoy.service.auth.v3.Authorization`. The rules get
+//! the same message as for an authorization request over HTTP. Only a decision for the handler
+//! `allow` lets a request pass.
 
 use super::pb::envoy::config::core::v3::HeaderValue as RawHeader;
 use super::pb::envoy::service::auth::v3 as pb;
@@ -67,8 +67,8 @@ async fn decide(app: &Arc<App>, admitted: &Admitted, request: pb::CheckRequest) 
     check.decide(app, admitted).await
 }
 
-/// Returns the answer that Envoy gets for a decision. Its metadata names the route and the
-/// generation, for Envoy's log and for Envoy's other filters.
+/// Returns the answer that Envoy gets for a decision. Its metadata names the chosen route and the
+/// generation (version number) of the rules, for Envoy's log and for Envoy's other filters.
 fn answer(decided: &Decided) -> pb::CheckResponse {
     let text = |text: &str| Value { kind: Some(Kind::StringValue(text.to_owned())) };
     let generation = decided.decision.generation().to_string();

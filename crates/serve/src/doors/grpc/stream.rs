@@ -57,8 +57,8 @@ impl Messages {
     }
 }
 
-/// Answers the messages of a stream, in the order in which they arrive. The stream holds the permit
-/// of its request until the stream ends.
+/// Answers the messages of a stream, in the order in which they arrive. The stream counts against
+/// the limit of open streams until it ends.
 pub(super) fn answer(
     app: &Arc<App>,
     admitted: Admitted,
