@@ -1,6 +1,7 @@
-//! The parser that pest derives from `grammar/tokens.pest` and `grammar/rules.pest`. It is a crate
-//! of its own because the derived code takes longer to compile than the rest of the parser, and
-//! changes only with the grammar.
+//! The parser that pest derives from `grammar/tokens.pest` and `grammar/rules.pest`.
+//!
+//! It is a crate of its own because the derived code takes long to compile. Other changes of the
+//! parser do not compile it again.
 //!
 //! The parser reads no text: its input has one ASCII character for each token. The crate
 //! `rulec-syntax` cuts the text into tokens and assigns the characters.

@@ -1,6 +1,8 @@
 //! Regression tests of proposed repairs: a help does not contradict another one, and a fix leaves a
-//! program that means what its author wrote. The unit tests in `src` test private parts only: a unit
-//! test that checks a file would compile the whole crate a second time.
+//! program that means what its author wrote.
+//!
+//! The unit tests in `src` test private parts only: a unit test that checks a file would compile
+//! the whole crate a second time.
 
 use rulec_base::diag::Diagnostic;
 use rulec_base::parallel::Threads;

@@ -1,5 +1,5 @@
-//! Texts for random tests: a random number generator, tokens, and the rule files of the project. The
-//! unit tests of the splitter use this file, too.
+//! Texts for random tests: a random number generator, tokens, and the rule files of the project.
+//! The unit tests of the splitter use this file, too.
 
 /// A small random number generator (xorshift), so that failures are reproducible.
 pub struct Random(pub u64);
