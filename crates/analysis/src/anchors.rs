@@ -39,7 +39,8 @@ pub(super) fn misplaced_anchor(test: &Predicate) -> Option<Message> {
     })
 }
 
-/// Returns the parts of a regular expression that follow each other, also inside groups.
+/// Flattens a regular expression into the parts that it concatenates, also inside capture groups.
+/// Any other expression is returned as one part.
 fn concatenated_parts(hir: &Hir) -> Vec<&Hir> {
     match hir.kind() {
         HirKind::Concat(parts) => parts.iter().flat_map(concatenated_parts).collect(),

@@ -56,9 +56,9 @@ pub(super) struct Atom {
     /// The predicate or quantifier as a typed condition, which the reference evaluator can
     /// evaluate.
     cond: Cond,
-    /// The atom's term (an operand that is compared with a constant): its index in
-    /// `AtomTable::terms`, and the atom's condition with the term replaced by a message field. This
-    /// condition can be tested with single values. `None` if the atom has no term.
+    /// The atom's term (an operand that is compared with a constant), as an index into
+    /// `AtomTable::terms`. Also the atom's condition with a message field in place of the term, so
+    /// that single values of the term can be tested. `None` if the atom has no term.
     pub term: Option<(usize, Cond)>,
     pub shape: Option<PredicateShape>,
     /// Message fields that the predicate or quantifier reads, as indexes into `AtomTable::paths`.
@@ -73,7 +73,8 @@ pub(super) struct Atom {
     /// The id of the atom's predicate among the simplified conditions of the program ([`Normal`]);
     /// `None` for a quantifier.
     pub pred: Option<PredId>,
-    /// The quantifier among the simplified conditions; `None` for a predicate.
+    /// The id of the atom's quantifier among the simplified conditions of the program ([`Normal`]);
+    /// `None` for a predicate.
     pub each: Option<CondId>,
     /// The predicate, prepared for tests of many values of its left operand. `None` if the atom has
     /// no term (an operand compared with a constant), or if the term is not the left operand.
@@ -461,12 +462,13 @@ fn result_range(expr: &NExpr) -> ResultRange {
 struct SlotReads {
     slots: SmallVec<[SlotId; 2]>,
     reads_beyond_message: bool,
-    /// The levels of the quantifiers that are outside the node, but whose elements the node reads.
+    /// The levels of the quantifiers that contain the examined condition and whose elements the
+    /// condition reads. A level is a number that distinguishes nested quantifiers.
     levels: SmallVec<[u32; 2]>,
 }
 
 impl SlotReads {
-    /// Adds the slots that a node and its descendants read.
+    /// Adds everything that a condition or expression reads, including the reads of its operands.
     fn add_reads_of(&mut self, normal: &Normal, part: Part) {
         if let Part::Expr(id) = part {
             match normal.expr(ExprId(id)) {

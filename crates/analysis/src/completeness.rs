@@ -36,8 +36,9 @@ impl Gap {
     }
 }
 
-/// Reports messages that no route matches. Reports nothing unless `table` consists of the routes
-/// outside any table and has no default. `facts` are the results for each route's condition.
+/// Reports messages that no route matches. Checks only the routes outside any `table` statement,
+/// and only if they have no default. `facts` are the results of the analysis of each route's
+/// condition.
 pub(super) fn report_missing_default(
     solver: &mut Solver<'_>,
     report: &mut AnalysisReport<'_>,

@@ -47,7 +47,7 @@ pub(super) fn forced_literals(
 /// must be true, or an `and` that must not be true. If just one operand is left, it must satisfy
 /// the goal.
 enum OpenOperands {
-    /// The goals (required values) so far already give an operand the deciding value.
+    /// The goal is already satisfied: other goals require a value of one operand that suffices.
     Satisfied,
     One(CondId),
     Several,

@@ -234,9 +234,8 @@ fn text_dependence<'k>(
 }
 
 impl MatchedTexts {
-    /// True if the following is certain: if the predicate `other` accepts a keyword of `self`, it
-    /// also accepts each text in which `self` finds this keyword. The caller can then evaluate
-    /// `other` on the keywords alone.
+    /// True if `other` certainly accepts each text in which `self` finds a keyword that `other`
+    /// accepts. The caller can then evaluate `other` on the keywords of `self` alone.
     pub fn implies_found_keywords_of(&self, other: &MatchedTexts) -> bool {
         let (Some(Search::Literal(anchor)), Some(Search::Literal(other_anchor))) =
             (self.search, other.search)
@@ -408,8 +407,8 @@ impl PredicateShape {
     }
 }
 
-/// Adds addresses at the edges of IP networks, and IPv4 and IPv6 addresses that are in few
-/// networks. Each address is also added with a space before it.
+/// Adds the first and last addresses of IP networks, and IPv4 and IPv6 addresses that hardly any
+/// network contains. Each address is also added with a space before it.
 fn add_addresses<'n>(networks: impl Iterator<Item = &'n str>, candidates: &mut Vec<Json>) {
     let edges = networks.filter_map(edge_addresses).flatten();
     let outside = ["192.0.2.1", "2001:db8::1", "0.0.0.0", "::"].map(Json::from);

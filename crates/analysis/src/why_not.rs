@@ -148,8 +148,8 @@ pub fn explain_why_not(query: &WhyNotQuery<'_>) -> Result<WhyNot, Vec<String>> {
 }
 
 /// Explains why a message does not select a statement, for rules that read the history in the slot
-/// `history`. Searches from several messages, each with other values of the parts of conditions
-/// that read the history.
+/// `history`. Searches from several start messages, for which the parts of conditions that read the
+/// history have different values.
 fn explain_over_past(query: &WhyNotQuery<'_>, history: SlotId) -> Result<WhyNot, Vec<String>> {
     let terms = PastTerms::new(query.program, history);
     let has_key = query.program.history.as_ref().is_some_and(|history| history.key.is_some());

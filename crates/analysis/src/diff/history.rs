@@ -91,7 +91,7 @@ pub(super) fn note_chosen_names(old: &Program, new: &Program) -> Option<Message>
     })
 }
 
-/// True if a condition or an argument of a flattened table reads the history.
+/// True if a condition or an argument in `sequence` (a flattened table) reads the history.
 pub(super) fn reads_history(normal: &Normal, sequence: &Sequence) -> bool {
     let mut visited = HashSet::new();
     sequence.leaves.iter().any(|leaf| {
@@ -102,7 +102,8 @@ pub(super) fn reads_history(normal: &Normal, sequence: &Sequence) -> bool {
     })
 }
 
-/// True if a node that is not in `visited`, or a descendant of the node, reads the history.
+/// True if `part` (a condition, predicate or expression) or one of its operands reads the history.
+/// Skips the parts in `visited`, and adds the examined parts to it.
 fn part_reads_history(normal: &Normal, part: Part, visited: &mut HashSet<Part>) -> bool {
     if !visited.insert(part) {
         return false;
