@@ -236,11 +236,11 @@ pub struct Judges {
     /// `None` if it is not set. The validators of all payload kinds share this value.
     context: Option<Arc<Json>>,
     /// Counts HTTP requests and adds up costs, over all plans (workflows that a language model
-    /// writes) that the coordinator ran. Each validation adds these numbers to its context. `None`
-    /// outside a coordinator.
+    /// writes) that the coordinator ran. Each validation adds these numbers to the rules' input
+    /// `context`. `None` outside a coordinator.
     usage: Option<Arc<Usage>>,
-    /// Maximum number of rounds of one loop in a plan. Each validation adds the number to its
-    /// context. `None` if no maximum is set.
+    /// Maximum number of rounds of one loop in a plan. Each validation adds the number to the
+    /// rules' input `context`. `None` if no maximum is set.
     max_rounds: Option<u64>,
 }
 

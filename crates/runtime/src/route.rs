@@ -2,7 +2,7 @@
 //! async handler function that is registered for the selected target.
 //!
 //! A message is decided on the caller's task, which takes microseconds. Its handler then runs as a
-//! separate task. Every message returns an [`Outcome`] that names the route, even if the handler
+//! separate task. The caller always gets an [`Outcome`] that names the route, even if the handler
 //! fails. The rule set can be swapped while messages are in flight: each message finishes with the
 //! rules that decided it.
 
@@ -386,8 +386,8 @@ fn undecided_outcome(unknown_entry: &UnknownEntry, rules: &LiveRules) -> Outcome
     Outcome { generation: rules.generation(), result, ..Outcome::default() }
 }
 
-/// A decision whose handler has not finished. It is counted and logged exactly once: at the latest
-/// when this value is dropped, because the caller stopped waiting.
+/// A decision whose handler has not finished. The decision is counted and logged exactly once. If
+/// the caller stops waiting, it is counted and logged when this value is dropped.
 struct PendingDecision {
     shared: Arc<RouterShared>,
     record: Option<DecisionRecord>,

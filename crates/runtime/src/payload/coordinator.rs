@@ -196,8 +196,8 @@ impl CoordinatorBuilder {
     /// any other node of the plan, and the inner node's type must be registered.
     ///
     /// The rules read the number as `context.max_loop_iterations`, as [`Judges::loops`] describes.
-    /// If the context of the validators contains a smaller number, that number applies to runs,
-    /// too.
+    /// If the input `context` of the validators contains a smaller number, loops have at most that
+    /// smaller number of rounds.
     pub fn loops(mut self, max_rounds: u64) -> Self {
         self.settings_mut().kinds.insert(LOOP_KIND.to_owned(), NodeWork::Loop { max_rounds });
         self

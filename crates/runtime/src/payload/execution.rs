@@ -97,7 +97,7 @@ impl Coordinator {
     }
 
     /// Stores a plan as a new workflow and runs it. Returns the report of the run, which is never
-    /// `None`. The error is the reason why the plan is invalid.
+    /// `None`. Returns the reason as an error if `plan` is an error or the plan cannot run.
     async fn start_plan(&self, plan: Result<Plan, PlanError>) -> Result<Option<RunReport>, String> {
         let plan = plan.and_then(|plan| self.admit_plan(plan)).map_err(|error| error.to_string())?;
         let run = {

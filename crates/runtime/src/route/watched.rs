@@ -150,7 +150,7 @@ impl WatchedRules {
         self.record(rules, message, decision, time, start)
     }
 
-    /// Decides a message by the entry of this name (a table, choice, router or flow set) in the
+    /// Decides a message by the entry of this name (a table, choice or router, or the flows) in the
     /// active version of the rules. Counts and logs the decision.
     ///
     /// # Errors

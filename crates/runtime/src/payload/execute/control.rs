@@ -44,15 +44,16 @@ pub(super) struct LoopSettings {
     /// The node that runs in each round. Its placeholders are filled in each round.
     pub body: PlanNode,
     items: Option<Vec<Json>>,
-    /// The number of rounds that the config of the `LOOP` node allows: the smallest of its numbers
-    /// and the length of its list. `None` if it sets no number and no list.
+    /// The number of rounds that the config of the `LOOP` node allows: the minimum of the length of
+    /// its list and the numbers of rounds that it sets. `None` if it sets neither.
     bound: Option<u64>,
     condition: Option<Condition>,
 }
 
 /// Returns the node without its condition and its loop body, so that the placeholders in the rest
-/// of its config can be filled. In a condition, `${a.b}` is a name that the engine evaluates; a
-/// value in its place could change the condition. The body of a loop is filled in each round.
+/// of its config can be filled. In the condition, `${a.b}` must stay, because the engine evaluates
+/// it as a name; a value in its place could change the condition. The body of a loop is filled in
+/// each round.
 pub(super) fn without_control_fields(node: &PlanNode) -> PlanNode {
     let mut node = node.clone();
     node.config.retain(|name, _| *name != BODY_FIELD && !CONDITION_FIELDS.contains(&&**name));
