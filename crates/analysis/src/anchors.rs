@@ -9,8 +9,8 @@ use rulec_lang::operators::Op;
 use rulec_lang::value::Value;
 use rulec_sema::hir::{Operand, Predicate};
 
-/// Returns the help text for a `matches` whose regular expression has characters after `$` or
-/// before `^`. `None` for other predicates.
+/// Returns the help text for a predicate with `matches` whose regular expression has characters
+/// after `$` or before `^`. `None` for other predicates.
 pub(super) fn misplaced_anchor(test: &Predicate) -> Option<Message> {
     let Operand::Value(right) = &test.right else { return None };
     let constant = right.as_const().filter(|_| test.op == Some(Op::Matches) && !test.negated)?.value();

@@ -103,7 +103,8 @@ pub(super) struct TermInfo {
     /// The only texts that the operand may have, if it is a field of an enumeration.
     pub values: Option<Enumeration>,
     pub paths: SmallVec<[usize; 2]>,
-    /// Slot that is missing exactly when the operand is missing; `None` if there is no such slot.
+    /// Slot (message field) that is missing exactly when the operand is missing; `None` if there is
+    /// no such slot.
     pub missing_with: Option<SlotId>,
     /// Slot of the field `$value`, which replaces the operand when a value of the operand is tested
     /// without a message.

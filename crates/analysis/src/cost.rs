@@ -39,7 +39,7 @@ pub struct StatementCost {
     pub steps: u64,
     /// The number of host function calls in the statement's condition.
     pub calls: u64,
-    /// Whether the work of one decision grows with the number of messages in the history.
+    /// Whether the work of the condition grows with the number of messages in the history.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub grows_with_history: bool,
 }

@@ -36,8 +36,9 @@ pub struct Diff {
     /// table, choices, routers, flows, and tables without an incoming `goto`. Other tables are
     /// compared where a `goto` reaches them.
     pub entries: Vec<EntryDiff>,
-    /// The differences between the histories of the two versions, which hold the earlier messages.
-    /// If there are any, no entry point that reads the history has the verdict `Same`.
+    /// The differences between the `history` statements of the two versions, and between the fields
+    /// that the versions record. If there are any, no entry point that reads the history has the
+    /// verdict `Same`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<HistoryChange>,
     /// Notes for the reader: which parts of the rules were not compared, and why.

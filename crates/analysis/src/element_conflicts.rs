@@ -123,8 +123,8 @@ impl Solver<'_> {
         by_list
     }
 
-    /// Returns literals that a list cannot satisfy if one of its elements meets the requirement
-    /// `goal`, such as `len(list) == 0`.
+    /// Returns literals on the length of a list or on a count of its elements, such as `len(list)
+    /// == 0`, that contradict an element that satisfies `goal`. `None` if there are none.
     fn find_empty_conflict(
         &mut self,
         literals: &[AtomLiteral],

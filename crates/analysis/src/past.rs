@@ -88,7 +88,7 @@ struct PastChecker<'p> {
     program: &'p Program,
     history: SlotId,
     names: DecisionNames<'p>,
-    /// The variables of the visited quantifiers whose values are recorded messages.
+    /// The variables of the quantifiers visited so far that have a recorded message as value.
     elements: HashSet<VarId>,
 }
 

@@ -177,7 +177,7 @@ fn hiding_without_message(
 }
 
 /// Returns the goals that a message satisfies if the route matches the message and none of the
-/// routes `hiding` matches it.
+/// routes `hiding` matches it. `None` if `facts` lacks one of these routes.
 fn hiding_goals(
     (route_facts, facts): (&ConditionFacts, &HashMap<RuleId, ConditionFacts>),
     hiding: &[RuleId],

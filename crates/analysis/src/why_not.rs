@@ -107,7 +107,8 @@ struct Masked {
 }
 
 impl Masked {
-    /// Masks the values of a field with this privacy. Returns `None` if there is nothing to mask.
+    /// Masks the parts of a field's values that are private according to `privacy`. Returns `None`
+    /// if there is nothing to mask.
     fn new(privacy: Privacy<'_>, is: &Json, would_be: &Json) -> Option<Masked> {
         let masked = Masked { is: privacy.mask(is.clone()), would_be: privacy.mask(would_be.clone()) };
         // The requirements of a private field are private, even if both of its values are missing.

@@ -1,5 +1,4 @@
-//! Describes in words what the conditions of rules require of the fields that a proposed change of
-//! a message changes.
+//! Describes in words what the rules require of the message fields that a proposed remedy changes.
 
 use crate::report::AnalysisReport;
 use rulec_base::diag::Message;
@@ -18,8 +17,8 @@ struct WantedTest<'c> {
     /// The wanted truth value of the test. Inside a negation, it is the opposite of the value that
     /// the whole condition should have.
     want: bool,
-    /// The outermost call of a `def` whose body has the predicate, and the truth value that the
-    /// call should have. `None` if no `def` has the predicate.
+    /// The outermost call of a `def` whose body contains the predicate, and the truth value that
+    /// the call should have. `None` if no body of a `def` contains the predicate.
     call: Option<(&'c Cond, bool)>,
 }
 
