@@ -305,9 +305,9 @@ fn validate_plan(judges: &Judges, plan: &Plan) -> Result<Plan, String> {
 }
 
 /// Finds the answer to a recovery request in the events that followed a node's failure. The last
-/// accepted recovery is the answer. Without one, the feedback of the last rejected decision is. The
-/// answer is [`RecoveryAnswer::None`] if no decision was proposed. It is also `None` if the
-/// recovery strategy failed, so that the strategy is not called again.
+/// accepted recovery is the answer. If no recovery was accepted, the answer is the feedback of the
+/// last rejected decision. The answer is [`RecoveryAnswer::None`] if no decision was proposed. It
+/// is also `None` if the recovery strategy failed, so that the strategy is not called again.
 fn recovery_answer(handled: &[Handled]) -> RecoveryAnswer {
     let events = || handled.iter().rev().filter_map(|handled| handled.event.as_ref());
     let accepted = events().find_map(|event| match event {

@@ -10,7 +10,7 @@ pub(super) struct PlaceholderScope<'s> {
     /// Function that returns the output of an earlier node, given the node's id.
     pub outputs: &'s dyn Fn(&str) -> Option<&'s Json>,
     /// Ids of all nodes of the workflow that contains the placeholders. A path such as
-    /// `fetch.output` refers to an output only if its first part is such an id.
+    /// `fetch.output` refers to an output only if its first part is one of these ids.
     pub ids: Vec<&'s str>,
     /// The named values, as maps from name to value. If several maps contain a name, the first one
     /// applies.

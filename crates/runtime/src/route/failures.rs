@@ -121,7 +121,7 @@ impl Scopes {
 pub(super) struct FailureMemory {
     scope_fn: Option<ScopeFn>,
     scopes: Mutex<Scopes>,
-    /// Number of scopes with failures. It is usually 0, and then a message need not take the lock
+    /// Number of scopes with failures. If it is 0, as usual, a message is routed without the lock
     /// of `scopes`.
     scope_count: AtomicUsize,
 }
@@ -163,7 +163,7 @@ impl FailureMemory {
         Arc::new(changed)
     }
 
-    /// Records how `handler`, called for a message of this scope, ended. A reply removes the
+    /// Records the outcome of a call of `handler` for a message of this scope. A reply removes the
     /// failures of the scope. A failure is counted with the type `error_type`. If `error_type` is
     /// `None`, the type is the kind of the outcome, such as `timed_out`. An outcome that is no
     /// failure of a handler, such as a missing permission, changes nothing.

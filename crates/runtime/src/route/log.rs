@@ -199,8 +199,8 @@ impl DecisionLog {
 
     /// Queues a decision for the log. `result` names the result of the handler in the log line. If
     /// the queue is full or closed, drops the decision and counts it. Never waits. `outcome` is
-    /// unchanged when this function returns; it is mutable so that it can be cloned without its
-    /// reply.
+    /// unchanged when this function returns. It is mutable because its reply is moved out while the
+    /// rest is cloned.
     pub(super) fn record(&self, record: DecisionRecord, outcome: &mut Outcome, result: &'static str) {
         let counters = &self.inner.counters;
         let Some(queue) = &self.inner.queue else { return };

@@ -46,9 +46,9 @@ pub struct SavedChanges {
 /// saved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavePoint {
-    /// Number of nodes that had run.
+    /// Number of nodes that had run at this position.
     executed: usize,
-    /// Number of deliveries that had been made.
+    /// Number of deliveries of outputs that had been made at this position.
     deliveries: usize,
 }
 

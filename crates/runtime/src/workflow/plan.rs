@@ -59,8 +59,8 @@ impl PlanStep {
         self.builder_router.as_deref().or_else(|| processor.router())
     }
 
-    /// Converts the node to a vertex for the graph check. The vertex of a parallel node includes
-    /// its router, so that the check can report this mistake: parallel nodes have no router.
+    /// Converts the node to a vertex for the graph check. A parallel node must not have a router.
+    /// If it has one, the vertex includes the router, so that the check reports this mistake.
     pub(super) fn to_vertex(&self) -> Vertex {
         let router = if self.is_parallel() { self.builder_router.as_deref() } else { self.router() };
         let routes = router.map(|router| router.routes(&self.next).into());

@@ -74,8 +74,8 @@ pub struct Stall {
     pub node: NodeId,
     /// The nodes whose inputs have arrived, in order of arrival.
     pub received: Vec<NodeId>,
-    /// The nodes whose delivery is missing. A node with two edges to the waiting node may be listed
-    /// twice.
+    /// The nodes from which a delivery is still missing. A node with two edges to the waiting node
+    /// may be listed twice.
     pub waiting_for: Vec<NodeId>,
 }
 

@@ -63,7 +63,7 @@ struct LogLine<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     host_failures: Vec<&'a str>,
     /// Why the history may have lacked messages that the rules read: `no_key` (the message has no
-    /// history key) or `dropped` (`at most` has removed messages).
+    /// history key) or `dropped` (the history's limit `at most` has removed messages).
     #[serde(skip_serializing_if = "Option::is_none")]
     history_gap: Option<&'static str>,
     elapsed_us: u64,
