@@ -56,7 +56,7 @@ impl Credentials {
                 headers
                     .iter_mut()
                     .filter(|(name, _)| is_secret(name))
-                    .for_each(|(_, value)| self.take(value));
+                    .for_each(|(_, value)| self.mask_and_store(value));
             }
             Json::Array(headers) => headers.iter_mut().for_each(|header| self.mask_header(header)),
             _ => {}
@@ -71,7 +71,7 @@ impl Credentials {
                 if let [Json::String(name), values @ ..] = pair.as_mut_slice()
                     && is_secret(name)
                 {
-                    values.iter_mut().for_each(|value| self.take(value));
+                    values.iter_mut().for_each(|value| self.mask_and_store(value));
                 }
             }
             Json::Object(fields) => {
@@ -79,7 +79,7 @@ impl Credentials {
                 if name.is_some_and(is_secret)
                     && let Some(value) = fields.get_mut(VALUE_FIELD)
                 {
-                    self.take(value);
+                    self.mask_and_store(value);
                 }
             }
             _ => {}
@@ -87,7 +87,7 @@ impl Credentials {
     }
 
     /// Masks a value, and stores the texts and numbers in it as credentials.
-    fn take(&mut self, value: &mut Json) {
+    fn mask_and_store(&mut self, value: &mut Json) {
         self.remember(std::mem::replace(value, Json::from(MASK)));
     }
 
