@@ -86,8 +86,9 @@ pub(super) struct Atom {
 }
 
 impl Atom {
-    /// True if [`AtomTable::value_satisfies`] tests values of the term (the operand compared with a
-    /// constant) by a prepared test. This is much faster than the reference evaluator.
+    /// True if values of the term (the operand compared with a constant) are tested by a prepared
+    /// test in [`AtomTable::value_satisfies`]. Such a test is much faster than the reference
+    /// evaluator.
     pub fn is_prepared(&self) -> bool {
         self.prepared.is_some()
     }
@@ -140,10 +141,10 @@ pub(super) struct AtomTable {
     term_by_expr: HashMap<ExprId, usize>,
     path_by_keys: HashMap<Vec<Arc<str>>, usize>,
     value_slots: HashMap<KindSet, SlotId>,
-    /// Program that is passed to the evaluator. It contains only slots (fields read as certain
-    /// kinds of value). These are the slots of the real program, and artificial slots that hold the
-    /// value of a term while it is tested. Terms that may have the same kinds of value share an
-    /// artificial slot.
+    /// Program that is passed to the evaluator. The program consists of slots (fields read as
+    /// certain kinds of value): the slots of the real program, and artificial slots that hold the
+    /// value of a term while this value is tested. Terms that may have the same kinds of value
+    /// share an artificial slot.
     slot_program: Program,
     extern_kinds: Vec<KindSet>,
     /// The step budget of the analysis, from which each evaluation takes its steps.
@@ -416,8 +417,8 @@ impl AtomTable {
     }
 }
 
-/// Returns the number of steps to charge for evaluating a part of the typed program. This is its
-/// number of nodes, plus half the number of elements in its constant lists.
+/// Returns the number of steps to charge for evaluating a part of the typed program: the number of
+/// its nodes, plus half the number of elements in its constant lists.
 fn steps_of_part(part: HirPart<'_>) -> usize {
     let own = match part {
         HirPart::Expr(Expr { kind: ExprKind::Const(constant), .. }) => {

@@ -127,7 +127,7 @@ pub struct AnalysisSubject<'p> {
 pub struct Analysis {
     /// The findings, in source order.
     pub findings: Vec<Finding>,
-    /// The number of steps that the analysis took. It depends on the rules only.
+    /// The number of steps that the analysis took, which depends on the rules only.
     pub steps: u64,
 }
 

@@ -29,8 +29,8 @@ const MAX_AUTOMATON_BYTES: usize = 16 << 20;
 const MAX_NFA_BYTES: usize = 8 << 20;
 
 /// A language: the set of texts that a regular expression matches from start to end. Two languages
-/// count as equal only if they share one expression in memory. This is cheap, and suffices as a
-/// cache key.
+/// count as equal only if they share one expression in memory. This comparison is cheap, and
+/// suffices for the keys of a cache.
 #[derive(Clone, Debug)]
 pub(super) struct TextLanguage(pub Rc<Hir>);
 

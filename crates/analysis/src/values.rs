@@ -246,9 +246,9 @@ impl ValueSearch {
         solved
     }
 
-    /// Returns `Never` if the candidate versions were exhaustive, otherwise `Unknown`. They are
-    /// exhaustive if the literals depend only on the order of versions. Called if no candidate
-    /// satisfies the literals.
+    /// Returns the result of a search for a version if no candidate satisfies the literals: `Never`
+    /// if the candidates were exhaustive, otherwise `Unknown`. The candidates are exhaustive if the
+    /// literals depend only on the order of versions.
     fn find_version(&self, literals: &[AtomLiteral]) -> SolvedValue {
         let is_known = |literal: &AtomLiteral| {
             let atom = &self.atoms.atoms[literal.atom];
