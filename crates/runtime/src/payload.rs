@@ -210,7 +210,8 @@ pub struct NodeFailure {
 }
 
 impl NodeFailure {
-    /// Creates a failure of the node `node_id`. It has no error code and no facts about the run.
+    /// Creates a failure of the node `node_id`, without an error code and without facts about the
+    /// run.
     #[must_use]
     pub fn new(
         workflow_id: impl Into<String>,
@@ -305,8 +306,8 @@ impl Judges {
         self.clone().context(&context).unwrap_or_else(|_| self.clone())
     }
 
-    /// Makes the judges (validators) of all payload kinds strict. They then also reject a payload
-    /// that violates a warning rule, or that could not be checked completely. See
+    /// Makes the judges (validators) of all payload kinds strict. A strict judge also rejects a
+    /// payload that violates a warning rule, or that could not be checked completely. See
     /// [`Judge::strict`].
     #[must_use]
     pub fn strict(self) -> Judges {

@@ -117,7 +117,7 @@ struct RouterShared {
     /// `shadow` also holds this lock, so that two changes never overlap.
     previous: Mutex<PreviousRules>,
     handlers: Arc<HandlerMap>,
-    /// Function that checks each edit of the rules. It refuses an edit whose target is an
+    /// Function that checks each edit of the rules. An edit is refused if its target is an
     /// unregistered handler.
     guard: Arc<Guard>,
     entry: Option<String>,

@@ -18,7 +18,7 @@ use tracing::Instrument;
 /// The error that a function of the program may return: any error type or text.
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// An async function that the program supplies. It takes an `I`, and returns an `O` or an error.
+/// An async function that the program supplies: from an `I` to an `O` or an error.
 pub(super) type UserFunction<I, O> =
     Arc<dyn Fn(I) -> Pin<Box<dyn Future<Output = Result<O, BoxError>> + Send>> + Send + Sync>;
 

@@ -25,8 +25,8 @@ use std::time::Duration;
 use step::PlanStep;
 use tokio::time::Instant;
 
-/// A function that creates the processor of a node. It is called for every attempt to run the node,
-/// after the placeholders in the node's config are filled.
+/// A function that creates the processor of a node. The function is called for every attempt to run
+/// the node, after the placeholders in the node's config are filled.
 pub(super) type ProcessorFactory =
     Arc<dyn Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync>;
 

@@ -17,7 +17,7 @@ use thiserror::Error;
 
 /// The payload kind of a plan, which is a workflow that a language model writes.
 const PLAN_KIND: &str = "create_workflow_plan";
-/// The payload kind that describes a single node. It is executed as a workflow of one node.
+/// The payload kind that describes a single node, which is executed as a workflow of one node.
 const NODE_KIND: &str = "create_node";
 
 /// The error of a call that names a workflow that does not exist; contains its id.

@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Maximum number of scopes (such as conversations) whose failures are remembered. It limits
+/// Maximum number of scopes (such as conversations) whose failures are remembered. The limit saves
 /// memory; the number is not a result of measurements. At the limit, the scope whose last failure
 /// is the oldest is removed.
 const MAX_SCOPES: usize = 10_000;

@@ -192,8 +192,8 @@ impl WatchTarget for Router {
     }
 }
 
-/// The first version of the watched files: its compiled rules and its file digests. It is loaded
-/// before the watching starts.
+/// The first version of the watched files, which is loaded before the watching starts: its compiled
+/// rules and its file digests.
 pub(super) struct FirstVersion {
     pub rules: LiveRules,
     files: WatchedFiles,

@@ -80,7 +80,8 @@ pub struct WorkflowBuilder {
 }
 
 impl WorkflowBuilder {
-    /// Adds a node to the workflow. The order of the calls is the order of the nodes.
+    /// Merge strategies of single nodes, set by [`WorkflowBuilder::merge_at`]. Such a strategy
+    /// overrides `merge` for its node.
     #[must_use]
     pub fn node(mut self, node: Node) -> Self {
         self.nodes.push(node);

@@ -18,7 +18,7 @@ pub type ProcessError = Box<dyn Error + Send + Sync>;
 pub type ProcessResult = Result<Value, ProcessError>;
 
 /// Does the work of a node. One processor is created per node and serves all runs, possibly
-/// concurrently. So it must store the state of one run in the [`Call`]'s memory.
+/// concurrently. So a processor must store the state of one run in the [`Call`]'s memory.
 pub trait Processor: Send + Sync {
     /// Converts an input to an output. An error, a panic or an exceeded time limit fails only this
     /// call: the node delivers no output, and the workflow continues.

@@ -180,8 +180,8 @@ pub struct Vote {
 pub struct VoteDecision {
     /// Whether the fraction of votes in favour reaches the threshold.
     pub approved: bool,
-    /// Number of votes. It is 1 if no voters are named and the input has no text fields; such an
-    /// input counts as one vote in favour.
+    /// Number of votes. The number is 1 if no voters are named and the input has no text fields;
+    /// such an input counts as one vote in favour.
     pub total_votes: usize,
     /// Number of votes in favour.
     pub yes_votes: usize,

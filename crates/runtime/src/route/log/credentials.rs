@@ -13,15 +13,16 @@ const SECRET_HEADERS: [&str; 5] =
 const NAME_FIELDS: [&str; 2] = ["name", "key"];
 /// The field that contains a header's value, if headers are a list of objects.
 const VALUE_FIELD: &str = "value";
-/// Minimum length in bytes of a credential that other texts are searched for. Also of a truncated
-/// text that is compared with the start of a credential. Shorter ones would match by chance.
+/// Minimum length in bytes of a credential that is searched for in other texts. A truncated text
+/// that is compared with the start of a credential must have this length too. Shorter texts would
+/// match by chance.
 const MIN_CREDENTIAL_BYTES: usize = 4;
 /// Minimum length in bytes of a text that is masked because a credential contains it. An example is
 /// the text that a pattern matched.
 const MIN_PART_BYTES: usize = 8;
 
-/// The credentials that were masked in the headers of a message. They are masked in the other parts
-/// of its log line too.
+/// The credentials that were masked in the headers of a message. The same credentials are then
+/// masked in the other parts of the message's log line.
 #[derive(Default)]
 pub struct Credentials(Vec<String>);
 
