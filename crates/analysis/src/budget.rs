@@ -10,9 +10,9 @@ use rulec_lang::limits::MAX_ANALYSIS_STEPS;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Divisor that gives the size of a share: at most a quarter of the remaining steps, so that a
-/// large statement leaves steps for the others. If fewer than four shares are left, their number is
-/// the divisor, so that they divide the steps equally.
+/// Divisor that limits a share (the steps for one part of the analysis) to a quarter of the
+/// remaining steps. So a large statement leaves steps for the others. If fewer than four shares are
+/// left, they divide the steps equally.
 const MAX_SHARE_DIVISOR: u64 = 4;
 
 /// Counts the steps of one analysis against its limits. All clones share the counters.
@@ -56,8 +56,8 @@ impl StepBudget {
         }))
     }
 
-    /// Sets the estimated number of shares that will still begin. If only a few shares are left,
-    /// each gets a larger part of the remaining steps.
+    /// Sets the estimated number of shares (the steps for one part of the analysis each) that will
+    /// still begin. If only a few shares are left, each gets a larger part of the remaining steps.
     pub fn expect_shares(&self, shares: usize) {
         self.0.remaining_shares.set(shares as u64);
     }
@@ -71,8 +71,8 @@ impl StepBudget {
         self.0.exhausted.set(false);
     }
 
-    /// Takes steps from the current share. Returns false if too few are left; the caller must then
-    /// skip the work.
+    /// Takes steps from the current share (the steps for one part of the analysis). Returns false
+    /// if too few are left; the caller must then skip the work.
     pub fn charge(&self, steps: usize) -> bool {
         let taken = self.0.taken.get().saturating_add(steps as u64);
         if self.0.exhausted.get() || taken > self.0.share_end.get() {

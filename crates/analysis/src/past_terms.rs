@@ -25,7 +25,8 @@ const MAX_ELEMENTS: usize = 8;
 /// Maximum number of evaluations of parts that read the history.
 const MAX_EVALUATIONS: usize = 20_000;
 
-/// The path of a field.
+/// The path of a message field: the names of the records that contain the field, from the outside
+/// to the inside, and its own name.
 type Path = Vec<Arc<str>>;
 
 /// Rules in which the parts that read the history are replaced by constants.

@@ -45,7 +45,7 @@ impl TimeRange {
         }
     }
 
-    /// Returns both bounds if no time lies between them.
+    /// Returns both bounds if no time lies between them, otherwise `None`.
     fn contradiction(&self) -> Option<(TimeBound, TimeBound)> {
         let (earliest, latest) = self.earliest.zip(self.latest)?;
         let is_empty = earliest.seconds > latest.seconds
@@ -55,7 +55,7 @@ impl TimeRange {
 }
 
 /// Returns a warning if no earlier message in `list`, a part of the history, has a time for which
-/// `body` can be true. `var` is the variable of the earlier message.
+/// `body` can be true; otherwise `None`. `var` is the variable of the earlier message.
 pub(super) fn impossible_time(program: &Program, list: &Expr, var: &Var, body: &Cond) -> Option<Diagnostic> {
     let mut range = TimeRange::default();
     let declared = program.history.as_ref()?;
@@ -84,7 +84,8 @@ pub(super) fn impossible_time(program: &Program, list: &Expr, var: &Var, body: &
     Some(diagnostic.help(message!("correct one of the two, or keep the messages longer")))
 }
 
-/// Adds to `range` the bounds that windows such as `within 5m` require.
+/// Adds to `range` the bounds that the history windows in `list`, such as `within 5m`, set on the
+/// times of messages.
 fn add_windows(program: &Program, list: &Expr, range: &mut TimeRange) {
     match &list.kind {
         ExprKind::Window { list, bound, operand } => {

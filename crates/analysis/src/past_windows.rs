@@ -121,9 +121,9 @@ fn window_condition<'p>(
     Some(WindowCondition { cond, seconds, growth, key, negated_key })
 }
 
-/// Returns the window of a comparison of a count with a constant, or of a field of the last message
-/// with a constant: its length, how the comparison depends on it, and the text that identifies the
-/// comparison.
+/// Analyses a comparison with a constant, if it compares a count over a history window or a field
+/// of the last message in the window. Returns the length of the window, how the comparison depends
+/// on the length, and a text that identifies the comparison. `None` for other comparisons.
 fn window_of_test(
     report: &AnalysisReport<'_>,
     history: SlotId,

@@ -35,10 +35,10 @@ pub(super) struct ValueSearch {
     /// For each query with many literals that has no solution, the few of these literals that
     /// already exclude every value.
     cores: HashMap<SolvedQuery, Vec<AtomLiteral>>,
-    /// For each atom (predicate) on texts, the languages (sets of texts) for which the atom is
-    /// true.
+    /// For each atom (predicate) on texts, the languages (sets of texts) for which it is true, if
+    /// known.
     languages: HashMap<usize, Option<Vec<TextLanguage>>>,
-    /// For each function on texts, the language (set of texts) of the function's possible results.
+    /// For each function on texts, the language (set of texts) of its possible results, if known.
     result_languages: HashMap<Function, Option<TextLanguage>>,
 }
 

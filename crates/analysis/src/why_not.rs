@@ -150,7 +150,7 @@ pub fn explain_why_not(query: &WhyNotQuery<'_>) -> Result<WhyNot, Vec<String>> {
 
 /// Explains why a message does not select a statement, for rules that read the history in the slot
 /// `history`. Searches from several start messages, for which the parts of conditions that read the
-/// history have different values.
+/// history have different values. The error contains the names of the statements that exist.
 fn explain_over_past(query: &WhyNotQuery<'_>, history: SlotId) -> Result<WhyNot, Vec<String>> {
     let terms = PastTerms::new(query.program, history);
     let has_key = query.program.history.as_ref().is_some_and(|history| history.key.is_some());
@@ -194,10 +194,10 @@ fn explain_over_past(query: &WhyNotQuery<'_>, history: SlotId) -> Result<WhyNot,
     Ok(found)
 }
 
-/// Explains why a message does not select a statement; the search uses the rules `assumed` instead
-/// of the rules of the query. The search starts from the message `start`, in which the fields
-/// `replaced` have other values than in the message of the query. Also returns the number of steps
-/// that the search took.
+/// Explains why a message does not select a statement. If `assumed` is given, the search uses these
+/// rules instead of the rules of the query. The search starts from the message `start`, in which
+/// the fields `replaced` have other values than in the message of the query. Also returns the
+/// number of steps that the search took. The error contains the names of the statements that exist.
 fn explain_assuming(
     query: &WhyNotQuery<'_>,
     assumed: Option<&AssumedPast>,
