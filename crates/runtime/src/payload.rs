@@ -277,8 +277,8 @@ impl Judges {
         Judges { max_rounds: Some(max_rounds), ..self }
     }
 
-    /// Returns the maximum number of rounds of one loop in a plan: the number that the context
-    /// contains, or a smaller one that [`Judges::loops`] set. `None` if neither is set.
+    /// Returns the maximum number of rounds of one loop in a plan: the number in the rules' input
+    /// `context`, or a smaller one that [`Judges::loops`] set. `None` if neither is set.
     fn max_rounds(&self) -> Option<u64> {
         let context_rounds = self.context.as_ref().and_then(|context| context[MAX_ROUNDS_FIELD].as_i64());
         let context_rounds = context_rounds.map(|rounds| u64::try_from(rounds).unwrap_or(0));

@@ -69,7 +69,9 @@ where
     run_with_limit(limit, async move { function(input).await }).await
 }
 
-/// Runs a future as its own task, to completion or until the time limit. `None` means no limit.
+/// Runs a future as its own task, to completion or until the time limit; `None` for no limit.
+/// Returns an error if the future fails, panics or exceeds the time limit, or outside a tokio
+/// runtime.
 pub(super) async fn run_with_limit<T: Send + 'static>(
     limit: Option<Duration>,
     future: impl Future<Output = Result<T, BoxError>> + Send + 'static,

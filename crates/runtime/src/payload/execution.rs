@@ -87,7 +87,7 @@ impl Coordinator {
 
     /// Checks that a plan can run, and validates the bodies of its loops by the rules. The
     /// validation of the payload itself does not include these bodies. Returns the plan with
-    /// corrected bodies.
+    /// corrected bodies. The error is the reason why the plan is refused.
     fn admit_plan(&self, plan: Plan) -> Result<Plan, PlanError> {
         check_kinds(&plan, &self.inner.run_settings)?;
         if plan.nodes.iter().all(|node| node.kind != LOOP_KIND) {

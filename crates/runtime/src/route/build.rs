@@ -276,7 +276,8 @@ fn no_handler_problem(target: &str, handlers: &HandlerMap) -> Problem {
 
 /// Checks rules against the handlers, and returns the rules ready for use by a router. `entry`
 /// names the table where decisions start; `None` means the routes outside any table. Installs
-/// `guard` in the rules, so that the guard checks all later edits.
+/// `guard` in the rules, so that the guard checks all later edits. The error contains all problems
+/// that were found.
 pub(super) fn validate_rules(
     live: LiveRules,
     entry: Option<&str>,

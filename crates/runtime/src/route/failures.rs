@@ -86,7 +86,7 @@ struct Scopes {
 }
 
 impl Scopes {
-    /// Removes the scope `name`. Returns its failures if it had any.
+    /// Removes the scope `name`, and returns its failures. `None` if the scope had no failures.
     fn remove(&mut self, name: &str) -> Option<ScopeFailures> {
         let failures = self.by_name.remove(name)?;
         self.by_order.remove(&failures.order);

@@ -186,8 +186,8 @@ impl WatchedRules {
         next_status(&mut self.statuses).await
     }
 
-    /// Waits until the state differs from `known`, and returns the new state; see
-    /// [`Watch::changed_since`].
+    /// Waits until the state differs from `known`, and returns the new state. `None` if the
+    /// watching has ended; see [`Watch::changed_since`].
     pub fn changed_since(
         &self,
         known: WatchStatus,

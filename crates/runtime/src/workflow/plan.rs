@@ -42,8 +42,8 @@ pub(super) struct PlanStep {
     /// Source nodes of the incoming edges, without loop-backs; a node with two edges to this node
     /// is listed twice. The node runs when it has received as many inputs as it has such edges.
     pub(super) incoming: Vec<NodeId>,
-    /// Whether the run keeps the merged input of the node for the next round: the merge strategy
-    /// needs it, and a path leads from the node back to it.
+    /// Whether the run keeps the merged input of the node for the next round. True if the merge
+    /// strategy needs this input, and a path leads from the node back to itself.
     pub(super) keeps_merged: bool,
 }
 

@@ -24,9 +24,9 @@ pub trait Processor: Send + Sync {
     /// call: the node delivers no output, and the workflow continues.
     fn process<'a>(&'a self, call: &'a Call, input: Value) -> BoxFuture<'a, ProcessResult>;
 
-    /// Returns the router that selects the receivers of the node's outputs, if the processor
-    /// provides one. A router that was set in the builder takes precedence. If there is no router,
-    /// every next node receives the outputs.
+    /// Returns the router that selects the receivers of the node's outputs; `None` if the processor
+    /// provides no router. A router that was set in the builder takes precedence. If there is no
+    /// router, every next node receives the outputs.
     fn router(&self) -> Option<&dyn ConditionalRouter> {
         None
     }

@@ -114,7 +114,8 @@ impl QueuedEntry {
         QueuedEntry { record, outcome: outcome_without_reply, result, error, missing_permissions }
     }
 
-    /// Returns the log line as JSON, including the line feed at its end.
+    /// Returns the log line as JSON, including the line feed at its end. Returns an error if the
+    /// message contains a number that is not valid JSON.
     pub(super) fn to_line(&self, options: LineOptions) -> Result<Vec<u8>, serde_json::Error> {
         let record = &self.record;
         let explanation =
