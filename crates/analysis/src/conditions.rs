@@ -215,8 +215,8 @@ fn is_time_of_day(value: Value<'_>) -> bool {
     value.as_str().is_some_and(|text| canonical_clock_text(Function::Time, text).is_some())
 }
 
-/// True for a value that begins again after its greatest value, such as the hour. For an empty
-/// range of such a value, such as `22..6`, the help text explains how to write the hours of a
+/// True for a value that begins again after its greatest value, such as the hour. If a range of
+/// such a value is empty, such as `22..6`, the help text explains how to write the hours of a
 /// night.
 fn is_cyclic(report: &AnalysisReport<'_>, value: &Expr) -> bool {
     let name = match &value.kind {

@@ -1,5 +1,6 @@
-//! Finds quantifiers that exclude each other because of what they require of one element. If `any x
-//! in list: x > 9` is true, then `any x in list: x > 5` is true, and the list is not empty.
+//! Finds quantifiers that exclude each other because of what they require of one element. For
+//! example, if `any x in list: x > 9` is true, then `any x in list: x > 5` cannot be false, and the
+//! list cannot be empty.
 
 use super::atoms::{AtomLiteral, FALSE, TRUE};
 use super::goal::{SolverAnswer, SolverGoal};
@@ -123,8 +124,8 @@ impl Solver<'_> {
         by_list
     }
 
-    /// Returns literals on the length of a list or on a count of its elements, such as `len(list)
-    /// == 0`, that contradict an element that satisfies `goal`. `None` if there are none.
+    /// Returns literals on the length of a list, such as `len(list) == 0`, or on a count of its
+    /// elements, that contradict an element that satisfies `goal`. `None` if there are none.
     fn find_empty_conflict(
         &mut self,
         literals: &[AtomLiteral],

@@ -65,7 +65,7 @@ fn required_field(part: &Cond, var: &Var) -> Option<RequiredField> {
 }
 
 /// Returns the possible targets of decisions that choose a statement with this name. `None` if such
-/// a decision may have a target that is not known.
+/// a decision may have a target that is not known, or if there is no such statement.
 fn possible_targets<'p>(program: &'p Program, name: &str) -> Option<Vec<&'p str>> {
     let named = program.rules.iter().filter(|rule| *rule.name == *name).map(|rule| &rule.outcome);
     let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());

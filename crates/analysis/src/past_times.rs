@@ -1,5 +1,6 @@
-//! Finds conditions on the times of earlier messages that no earlier message satisfies: `p.at <
-//! now - 10m` within the last five minutes, or a time before the messages that the history keeps.
+//! Finds conditions on the times of earlier messages that no earlier message satisfies. Examples
+//! are `p.at < now - 10m` for messages of the last five minutes, and a time before all messages
+//! that the history keeps.
 
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;

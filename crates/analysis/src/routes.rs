@@ -187,8 +187,8 @@ fn hiding_goals(
 }
 
 /// Reduces routes that together hide a route to a minimal set. `core` contains the indexes of the
-/// goals that contradict each other; the first goal belongs to the hidden route. `None` if the
-/// contradiction needs none of the other routes.
+/// goals that contradict each other; the first goal belongs to the hidden route. `None` if `core`
+/// contains the goal of no other route.
 fn minimal_hiding(
     solver: &mut Solver<'_>,
     facts: (&ConditionFacts, &HashMap<RuleId, ConditionFacts>),

@@ -34,8 +34,8 @@ pub(super) struct PredicateShape {
     pub key: Option<Arc<str>>,
     /// Whether the constants contain lists or dicts.
     pub has_nested: bool,
-    /// Whether a constant is so large that neighbouring integers are equal as floats. If no
-    /// candidate value satisfies the predicate, this then proves nothing.
+    /// Whether a constant is so large that neighbouring integers are equal as floats. Another value
+    /// may then satisfy the predicate although no candidate value does.
     pub has_huge: bool,
     /// Whether the predicate's truth depends only on how a version and the constants are ordered.
     pub is_version_order: bool,
