@@ -269,8 +269,8 @@ impl Judges {
     }
 
     /// Sets the maximum number of rounds of one loop in a plan (a workflow that a language model
-    /// writes). The rules read the number as `context.max_loop_iterations`. A smaller number in the
-    /// context, or of an earlier call, has precedence.
+    /// writes). The rules read the number as `context.max_loop_iterations`. If their `context`
+    /// contains a smaller number, or an earlier call set one, the smaller number applies.
     #[must_use]
     pub fn loops(self, max_rounds: u64) -> Judges {
         let max_rounds = self.max_rounds.map_or(max_rounds, |earlier| earlier.min(max_rounds));

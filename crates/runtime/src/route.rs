@@ -225,9 +225,9 @@ impl Router {
     }
 
     /// Routes a message: calls the hooks before the decision, decides, runs the handler, and calls
-    /// the hooks after it. If a hook before the decision fails, the message is refused.
-    /// `permissions` are the sender's permissions; if `None`, the router's permission function
-    /// computes them.
+    /// the hooks after the handler. If a hook before the decision fails, the message is not
+    /// decided. `permissions` are the sender's permissions; if `None`, the router's permission
+    /// function computes them.
     async fn route_with(&self, original: Arc<Json>, permissions: Option<&Permissions>) -> Outcome {
         let hooks = &self.shared.hooks;
         let message = match hooks.call_before(original.clone()).await {

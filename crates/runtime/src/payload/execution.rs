@@ -43,8 +43,9 @@ pub(super) struct ExecutionResult {
 }
 
 impl Coordinator {
-    /// Executes an accepted decision. Calls the registered handler of its kind; without a handler,
-    /// decisions about plans (workflows that a language model writes) are executed here.
+    /// Executes an accepted decision. Calls the registered handler of its kind. Without a handler,
+    /// this method executes decisions about plans (workflows that a language model writes); it does
+    /// nothing for decisions of other kinds.
     pub(super) async fn execute(self, decision: Validated) -> ExecutionResult {
         let kind = decision.decision.kind.clone();
         if let Some(handler) = self.inner.handlers.get(&kind) {

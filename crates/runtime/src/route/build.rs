@@ -194,7 +194,8 @@ impl RouterBuilder {
     ///
     /// # Errors
     /// All problems found: targets without a handler, handlers registered twice, policies of
-    /// unregistered handlers, wrong fallbacks, an entry table that the rules lack.
+    /// unregistered handlers, an entry table that the rules lack. Also fallbacks that are not
+    /// registered or are the handler itself.
     pub fn build(mut self) -> Result<Router, RouterError> {
         for (name, policy) in std::mem::take(&mut self.policies) {
             for fallback in &policy.fallbacks {

@@ -173,8 +173,8 @@ fn branch_name(index: usize) -> String {
 }
 
 /// Removes the fields `branch_0`, `branch_1` and so on from `value` if it contains at least the
-/// first two. Then an earlier merge added them, because every merge has at least two inputs. A
-/// single `branch_0` can be a field of the user's data.
+/// first two. Only an earlier merge can have added both, because every merge has at least two
+/// inputs. A single `branch_0` can be a field of the user's data.
 fn remove_earlier_branches(value: &mut Value) {
     let Value::Object(fields) = value else { return };
     if fields.contains_key(&branch_name(0)) && fields.contains_key(&branch_name(1)) {

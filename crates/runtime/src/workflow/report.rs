@@ -44,8 +44,8 @@ pub struct Delivery {
     pub from: NodeId,
     /// The node that received the output.
     pub to: NodeId,
-    /// Whether this was the last missing input, so that the receiving node can run. Always true for
-    /// a loop-back (an edge to an earlier node) and for an unknown node.
+    /// Whether this delivery was the last missing input, so that the receiving node can run. Always
+    /// true for a loop-back (an edge to an earlier node) and for an unknown node.
     pub ready: bool,
     /// Whether the edge leads back to an earlier node (a loop-back), as declared by the rule that
     /// selected the edge.
