@@ -9,8 +9,8 @@ use rulec_lang::operators::Op;
 use rulec_lang::value::Value;
 use rulec_sema::hir::{Operand, Predicate};
 
-/// Returns the help text for a `matches` whose regular expression has characters after `$` or
-/// before `^`. `None` for other predicates.
+/// Returns the help text for a predicate with `matches` whose regular expression has characters
+/// after `$` or before `^`. `None` for other predicates.
 pub(super) fn misplaced_anchor(test: &Predicate) -> Option<Message> {
     let Operand::Value(right) = &test.right else { return None };
     let constant = right.as_const().filter(|_| test.op == Some(Op::Matches) && !test.negated)?.value();
@@ -39,7 +39,8 @@ pub(super) fn misplaced_anchor(test: &Predicate) -> Option<Message> {
     })
 }
 
-/// Returns the parts of a regular expression that follow each other, also inside groups.
+/// Flattens a regular expression into the parts that it concatenates, also inside capture groups.
+/// Any other expression is returned as one part.
 fn concatenated_parts(hir: &Hir) -> Vec<&Hir> {
     match hir.kind() {
         HirKind::Concat(parts) => parts.iter().flat_map(concatenated_parts).collect(),

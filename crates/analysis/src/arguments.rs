@@ -11,7 +11,7 @@ use rulec_lang::operators::Op;
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Outcome, Rule};
 
 /// Reports the conditions in a rule's arguments that contradict the condition of the rule. `facts`
-/// are the results for the rule's condition.
+/// are the results of the analysis of the rule's condition.
 pub(super) fn report_conditions_of_arguments(
     solver: &mut Solver<'_>,
     report: &mut AnalysisReport<'_>,
@@ -71,8 +71,9 @@ pub(super) fn report_conditions_of_arguments(
     }
 }
 
-/// Adds the conditions in the value of an argument to `conditions`. The bool of a condition is true
-/// if the condition is the value itself, and false if it belongs to an `if`.
+/// Adds the conditions in the value of an argument to `conditions`. The bool is true for a
+/// condition whose truth value is the value of the argument, and false for the condition of an
+/// `if`.
 fn collect_conditions<'p>(value: &'p Expr, conditions: &mut Vec<(&'p Cond, bool)>) {
     match &value.kind {
         ExprKind::Cond(condition) if has_comparison(condition) => conditions.push((condition, true)),

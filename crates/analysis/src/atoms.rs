@@ -56,9 +56,9 @@ pub(super) struct Atom {
     /// The predicate or quantifier as a typed condition, which the reference evaluator can
     /// evaluate.
     cond: Cond,
-    /// The atom's term (an operand that is compared with a constant): its index in
-    /// `AtomTable::terms`, and the atom's condition with the term replaced by a message field. This
-    /// condition can be tested with single values. `None` if the atom has no term.
+    /// The atom's term (an operand that is compared with a constant), as an index into
+    /// `AtomTable::terms`. Also the atom's condition with a message field in place of the term, so
+    /// that single values of the term can be tested. `None` if the atom has no term.
     pub term: Option<(usize, Cond)>,
     pub shape: Option<PredicateShape>,
     /// Message fields that the predicate or quantifier reads, as indexes into `AtomTable::paths`.
@@ -73,7 +73,8 @@ pub(super) struct Atom {
     /// The id of the atom's predicate among the simplified conditions of the program ([`Normal`]);
     /// `None` for a quantifier.
     pub pred: Option<PredId>,
-    /// The quantifier among the simplified conditions; `None` for a predicate.
+    /// The id of the atom's quantifier among the simplified conditions of the program ([`Normal`]);
+    /// `None` for a predicate.
     pub each: Option<CondId>,
     /// The predicate, prepared for tests of many values of its left operand. `None` if the atom has
     /// no term (an operand compared with a constant), or if the term is not the left operand.
@@ -85,8 +86,9 @@ pub(super) struct Atom {
 }
 
 impl Atom {
-    /// True if [`AtomTable::value_satisfies`] tests values of the term (the operand compared with a
-    /// constant) by a prepared test. This is much faster than the reference evaluator.
+    /// True if values of the term (the operand compared with a constant) are tested by a prepared
+    /// test in [`AtomTable::value_satisfies`]. Such a test is much faster than the reference
+    /// evaluator.
     pub fn is_prepared(&self) -> bool {
         self.prepared.is_some()
     }
@@ -102,7 +104,8 @@ pub(super) struct TermInfo {
     /// The only texts that the operand may have, if it is a field of an enumeration.
     pub values: Option<Enumeration>,
     pub paths: SmallVec<[usize; 2]>,
-    /// Slot that is missing exactly when the operand is missing; `None` if there is no such slot.
+    /// Slot (message field) that is missing exactly when the operand is missing; `None` if there is
+    /// no such slot.
     pub missing_with: Option<SlotId>,
     /// Slot of the field `$value`, which replaces the operand when a value of the operand is tested
     /// without a message.
@@ -138,10 +141,10 @@ pub(super) struct AtomTable {
     term_by_expr: HashMap<ExprId, usize>,
     path_by_keys: HashMap<Vec<Arc<str>>, usize>,
     value_slots: HashMap<KindSet, SlotId>,
-    /// Program that is passed to the evaluator. It contains only slots (fields read as certain
-    /// kinds of value). These are the slots of the real program, and artificial slots that hold the
-    /// value of a term while it is tested. Terms that may have the same kinds of value share an
-    /// artificial slot.
+    /// Program that is passed to the evaluator. The program consists of slots (fields read as
+    /// certain kinds of value): the slots of the real program, and artificial slots that hold the
+    /// value of a term while this value is tested. Terms that may have the same kinds of value
+    /// share an artificial slot.
     slot_program: Program,
     extern_kinds: Vec<KindSet>,
     /// The step budget of the analysis, from which each evaluation takes its steps.
@@ -414,8 +417,8 @@ impl AtomTable {
     }
 }
 
-/// Returns the number of steps to charge for evaluating a part of the typed program. This is its
-/// number of nodes, plus half the number of elements in its constant lists.
+/// Returns the number of steps to charge for evaluating a part of the typed program: the number of
+/// its nodes, plus half the number of elements in its constant lists.
 fn steps_of_part(part: HirPart<'_>) -> usize {
     let own = match part {
         HirPart::Expr(Expr { kind: ExprKind::Const(constant), .. }) => {
@@ -461,12 +464,13 @@ fn result_range(expr: &NExpr) -> ResultRange {
 struct SlotReads {
     slots: SmallVec<[SlotId; 2]>,
     reads_beyond_message: bool,
-    /// The levels of the quantifiers that are outside the node, but whose elements the node reads.
+    /// The levels of the quantifiers that contain the examined condition and whose elements the
+    /// condition reads. A level is a number that distinguishes nested quantifiers.
     levels: SmallVec<[u32; 2]>,
 }
 
 impl SlotReads {
-    /// Adds the slots that a node and its descendants read.
+    /// Adds everything that a condition or expression reads, including the reads of its operands.
     fn add_reads_of(&mut self, normal: &Normal, part: Part) {
         if let Part::Expr(id) = part {
             match normal.expr(ExprId(id)) {

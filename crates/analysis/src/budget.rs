@@ -10,8 +10,9 @@ use rulec_lang::limits::MAX_ANALYSIS_STEPS;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// A share has at most a quarter of the remaining steps, so that a large statement leaves steps for
-/// the others. If fewer than four shares are left, they divide the steps equally.
+/// Divisor that limits a share (the steps for one part of the analysis) to a quarter of the
+/// remaining steps. So a large statement leaves steps for the others. If fewer than four shares are
+/// left, they divide the steps equally.
 const MAX_SHARE_DIVISOR: u64 = 4;
 
 /// Counts the steps of one analysis against its limits. All clones share the counters.
@@ -23,14 +24,16 @@ struct Counters {
     total: u64,
     /// The number of steps taken so far.
     taken: Cell<u64>,
-    /// The value of `taken` at which the current share ends.
+    /// The value of `taken` at which the current share (the steps for one part of the analysis)
+    /// ends.
     share_end: Cell<u64>,
-    /// The estimated number of shares that have not begun yet.
+    /// The estimated number of shares (parts of the analysis with a step limit of their own) that
+    /// have not begun yet.
     remaining_shares: Cell<u64>,
-    /// Whether some work within the current share was refused for lack of steps. Later results
-    /// within this share are then no proofs.
+    /// Whether some work of the current part of the analysis was refused for lack of steps. Later
+    /// results within this part are then no proofs.
     exhausted: Cell<bool>,
-    /// Whether work within any share was refused for lack of steps.
+    /// Whether work of any part of the analysis was refused for lack of steps.
     ever_exhausted: Cell<bool>,
 }
 
@@ -53,8 +56,8 @@ impl StepBudget {
         }))
     }
 
-    /// Sets the estimated number of shares that will still begin. If only a few shares are left,
-    /// each gets a larger part of the remaining steps.
+    /// Sets the estimated number of shares (the steps for one part of the analysis each) that will
+    /// still begin. If only a few shares are left, each gets a larger part of the remaining steps.
     pub fn expect_shares(&self, shares: usize) {
         self.0.remaining_shares.set(shares as u64);
     }
@@ -68,8 +71,8 @@ impl StepBudget {
         self.0.exhausted.set(false);
     }
 
-    /// Takes steps from the current share. Returns false if too few are left; the caller must then
-    /// skip the work.
+    /// Takes steps from the current share (the steps for one part of the analysis). Returns false
+    /// if too few are left; the caller must then skip the work.
     pub fn charge(&self, steps: usize) -> bool {
         let taken = self.0.taken.get().saturating_add(steps as u64);
         if self.0.exhausted.get() || taken > self.0.share_end.get() {
@@ -81,12 +84,12 @@ impl StepBudget {
         true
     }
 
-    /// True if work within the current share was refused for lack of steps.
+    /// True if work of the current part of the analysis was refused for lack of steps.
     pub fn is_exhausted(&self) -> bool {
         self.0.exhausted.get()
     }
 
-    /// True if work within any share so far was refused for lack of steps.
+    /// True if work of any part of the analysis so far was refused for lack of steps.
     pub fn was_exhausted(&self) -> bool {
         self.0.ever_exhausted.get()
     }

@@ -36,8 +36,9 @@ impl Gap {
     }
 }
 
-/// Reports messages that no route matches. Reports nothing unless `table` consists of the routes
-/// outside any table and has no default. `facts` are the results for each route's condition.
+/// Reports messages that no route matches. Checks only the routes outside any `table` statement,
+/// and only if they have no default. `facts` are the results of the analysis of each route's
+/// condition.
 pub(super) fn report_missing_default(
     solver: &mut Solver<'_>,
     report: &mut AnalysisReport<'_>,
@@ -133,8 +134,8 @@ fn describe_violating_gap(is_proven: bool, message: &Json) -> (Code, Message, Me
 
 /// Finds a message that selects no statement. If `promise` is given, the message also has the
 /// fields and types that `input` declares. `selected` returns the statement that a message selects,
-/// if any. The search then requires that this statement's condition is not true. `condition_of`
-/// returns this condition; `None` if it is not known.
+/// if any. The search is then repeated for a message that does not make this statement's condition
+/// true. `condition_of` returns this condition; `None` if it is not known.
 pub(super) fn find_unmatched_message(
     solver: &mut Solver<'_>,
     promise: Option<&InputRequirements<'_>>,

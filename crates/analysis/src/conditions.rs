@@ -215,8 +215,8 @@ fn is_time_of_day(value: Value<'_>) -> bool {
     value.as_str().is_some_and(|text| canonical_clock_text(Function::Time, text).is_some())
 }
 
-/// True for a value that begins again after its greatest value, such as the hour. For an empty
-/// range of such a value, such as `22..6`, the help text explains how to write the hours of a
+/// True for a value that begins again after its greatest value, such as the hour. If a range of
+/// such a value is empty, such as `22..6`, the help text explains how to write the hours of a
 /// night.
 fn is_cyclic(report: &AnalysisReport<'_>, value: &Expr) -> bool {
     let name = match &value.kind {
@@ -339,10 +339,10 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
         }
     }
 
-    /// True if the rule's condition, with the replacements, is true for the same messages as the
-    /// original condition. Precondition: all replacements except the latest one are known to change
-    /// nothing. If `adds` is true, the latest replacement can only make the condition true for more
-    /// messages. If `adds` is false, it can only make the condition true for fewer messages.
+    /// True if the rule's condition is true for the same messages with the replacements as without
+    /// them. Precondition: this is already known for all replacements except the last added one.
+    /// `adds` is true if this last one can only make the condition true for more messages, and
+    /// false if only for fewer messages.
     fn is_equivalent_with(&mut self, replacements: &Replacements, adds: bool) -> bool {
         let replaced_cond = build_with_replacements(self.solver, self.root, true, replacements);
         replaced_cond == self.true_cond

@@ -39,7 +39,7 @@ pub struct StatementCost {
     pub steps: u64,
     /// The number of host function calls in the statement's condition.
     pub calls: u64,
-    /// Whether the work of one decision grows with the number of messages in the history.
+    /// Whether the work of the condition grows with the number of messages in the history.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub grows_with_history: bool,
 }
@@ -66,7 +66,7 @@ impl Work {
 }
 
 /// Computes the cost of each table with which a decision can start. `growing` returns true for a
-/// node that is a loop whose work grows with the number of recorded messages.
+/// part of a condition that is a loop whose work grows with the number of recorded messages.
 #[doc(hidden)]
 pub fn table_costs(program: &Program, normal: &Normal, growing: &dyn Fn(Part) -> bool) -> Vec<TableCost> {
     let mut walk = CostWalk { program, normal, growing, cache: HashMap::new() };
@@ -115,7 +115,8 @@ fn reachable_work(program: &Program, tables: &[(TableCost, Vec<TableId>)], start
     total
 }
 
-/// Computes the work of conditions and values recursively. Caches the work of each node.
+/// Computes the work of conditions and values recursively. Caches the work of each condition,
+/// predicate and expression.
 struct CostWalk<'a> {
     program: &'a Program,
     normal: &'a Normal,
@@ -157,7 +158,8 @@ impl CostWalk<'_> {
         work
     }
 
-    /// Returns the work of one node; the work of its children is not included.
+    /// Returns the work of a condition, predicate or expression alone, without the work of its
+    /// operands.
     fn own_work(&self, part: Part) -> Work {
         let steps = |steps| Work { steps, ..Work::default() };
         match part {

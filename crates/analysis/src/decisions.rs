@@ -17,7 +17,8 @@ const RULES_PER_STEP: usize = 64;
 
 /// Number of message fields that are charged as one step.
 const FIELDS_PER_STEP: usize = 64;
-/// Assumed time of a step. It converts the estimated cost of a decision, in nanoseconds, to steps.
+/// Assumed time of a step, with which the estimated cost of a decision is converted from
+/// nanoseconds to steps.
 const NANOSECONDS_PER_STEP: f64 = 20.0;
 
 /// Returns the route of a table that a message selects. `None` if the message selects no route, or

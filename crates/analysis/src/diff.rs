@@ -36,8 +36,9 @@ pub struct Diff {
     /// table, choices, routers, flows, and tables without an incoming `goto`. Other tables are
     /// compared where a `goto` reaches them.
     pub entries: Vec<EntryDiff>,
-    /// The differences between the histories of the two versions, which hold the earlier messages.
-    /// If there are any, no entry point that reads the history has the verdict `Same`.
+    /// The differences between the `history` statements of the two versions, and between the fields
+    /// that the versions record. If there are any, no entry point that reads the history has the
+    /// verdict `Same`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<HistoryChange>,
     /// Notes for the reader: which parts of the rules were not compared, and why.
@@ -85,8 +86,8 @@ pub enum Verdict {
 pub struct Change {
     /// How the statement changed.
     pub kind: ChangeKind,
-    /// The name of the statement, preceded by the names of the `goto`s that lead to it; `default`
-    /// for a default.
+    /// The name of the statement, preceded by the names of the `goto` routes that lead to it;
+    /// `default` for a default statement.
     pub route: String,
     /// The name of the statement in the old version; `None` if the name is unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -175,8 +176,8 @@ pub struct Version<'p> {
     pub decide: &'p dyn Fn(TableId, &Json) -> (Choice, Json),
 }
 
-/// Maximum number of search rounds per statement. `MAX_QUERIES` limits the solver queries of a
-/// whole comparison.
+/// Maximum number of messages that the solver proposes per statement, to find one that the versions
+/// decide differently. `MAX_QUERIES` limits the solver queries of a whole comparison.
 const MAX_ROUNDS_PER_STATEMENT: usize = 300;
 const MAX_QUERIES: usize = 20_000;
 
@@ -466,12 +467,12 @@ impl TableComparison<'_, '_, '_, '_> {
         None
     }
 
-    /// Builds a condition for the search for a message that the two versions decide differently. In
-    /// version `side`, the message selects the statement at `index`. In the other version, it would
-    /// get an equal answer from the statement `other`. The condition is therefore true if `other`
-    /// does not match, or if an earlier statement with another answer matches. It is also true if
-    /// the arguments of the two statements differ. The bool is false if the condition may miss a
-    /// difference, so that it proves nothing.
+    /// Builds a condition for the next search for a message that the two versions decide
+    /// differently. The last message selected the statement at `index` in version `side`, and got
+    /// an equal answer from the statement `other` of the other version. The condition excludes such
+    /// messages. It is true if `other` does not match, if an earlier statement with another answer
+    /// matches, or if the arguments of the two statements differ. The bool is false if the
+    /// condition may also exclude a difference, so that a failed search proves nothing.
     fn build_difference(&mut self, (side, index): (usize, usize), other: usize) -> (CondId, bool) {
         let own_leaf = self.leaf_at(side, index);
         let (answer, fixed_part, args) = (own_leaf.answer, own_leaf.fixed_part, own_leaf.args.clone());

@@ -1,5 +1,6 @@
-//! Finds quantifiers that exclude each other because of what they require of one element. If `any x
-//! in list: x > 9` is true, then `any x in list: x > 5` is true, and the list is not empty.
+//! Finds quantifiers that exclude each other because of what they require of one element. For
+//! example, if `any x in list: x > 9` is true, then `any x in list: x > 5` cannot be false, and the
+//! list cannot be empty.
 
 use super::atoms::{AtomLiteral, FALSE, TRUE};
 use super::goal::{SolverAnswer, SolverGoal};
@@ -11,22 +12,26 @@ use rulec_lang::ty::KindSet;
 use rulec_sema::normal::{CondId, ExprId, NCond, NExpr, NFold};
 use std::collections::BTreeMap;
 
-/// The requirements of quantifiers over one list. The conditions on its elements read the element
-/// as the same variable.
+/// The requirements of quantifiers over one list, such as `any x in list: x > 9`. In the conditions
+/// of all these quantifiers, the element is the same variable, so the conditions can be combined.
 #[derive(Default)]
 struct ListRequirements {
-    /// A literal (required truth value) that no message without the list satisfies; `None` if there
-    /// is none.
+    /// A literal (required truth value of a quantifier) that is satisfied only if the message has
+    /// the list; `None` if there is none.
     present: Option<AtomLiteral>,
-    /// Requirements, each of which at least one element must meet.
+    /// Literals such as "`any` is true", each with the goal (a condition and its required value)
+    /// that at least one element must satisfy.
     some: Vec<(AtomLiteral, SolverGoal)>,
-    /// Requirements, each of which at least one element must meet if the list is present.
+    /// Literals such as "`all` is not true", each with the goal that at least one element must
+    /// satisfy if the list is present.
     some_if_present: Vec<(AtomLiteral, SolverGoal)>,
-    /// The requirements that every element must meet.
+    /// Literals such as "`all` is true" or "`any` is not true", each with the goal that every
+    /// element must satisfy.
     every: Vec<(AtomLiteral, SolverGoal)>,
 }
 
-/// What identifies an element: its list, the level of the quantifier, and the kinds of its values.
+/// Identifies the element variable of a quantifier: the list, the quantifier's level (a number that
+/// distinguishes nested quantifiers), and the kinds of the element's values.
 type ElementKey = (ExprId, u32, KindSet);
 
 impl Solver<'_> {
@@ -75,8 +80,8 @@ impl Solver<'_> {
         literals.iter().find(is_missing).copied()
     }
 
-    /// Returns the indexes of goals that contradict each other for every element. `None` if no
-    /// contradiction is proven.
+    /// Returns the indexes of goals (conditions with required values) that no list element
+    /// satisfies together. `None` if it is not proven that there are such goals.
     fn contradicting_goals(&mut self, goals: Vec<SolverGoal>) -> Option<Vec<usize>> {
         if let Some(known) = self.element_contradictions.get(&goals) {
             return known.clone();
@@ -119,8 +124,8 @@ impl Solver<'_> {
         by_list
     }
 
-    /// Returns literals that a list cannot satisfy if one of its elements meets the requirement
-    /// `goal`, such as `len(list) == 0`.
+    /// Returns literals on the length of a list, such as `len(list) == 0`, or on a count of its
+    /// elements, that contradict an element that satisfies `goal`. `None` if there are none.
     fn find_empty_conflict(
         &mut self,
         literals: &[AtomLiteral],

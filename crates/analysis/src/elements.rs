@@ -92,8 +92,8 @@ impl ValueSearch {
     }
 }
 
-/// True if two list elements are equal for the predicate that searches a list for `elements`. For
-/// texts, the predicate's text mode decides, such as whether case is ignored.
+/// True if a predicate that searches a list for `elements` treats two values as equal. Texts are
+/// compared in the text mode of the predicate, for example without regard to case.
 fn are_equivalent_elements(value: &Json, other: &Json, elements: &ElementSet) -> bool {
     match (value, other) {
         (Json::String(a), Json::String(b)) => elements.mode.text.prepare(a) == elements.mode.text.prepare(b),

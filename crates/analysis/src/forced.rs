@@ -43,11 +43,11 @@ pub(super) fn forced_literals(
     Some(literals)
 }
 
-/// The undecided operands of an `and` or `or` whose goal a single operand can satisfy: an `or` that
-/// must be true, or an `and` that must not be true. If just one operand is left, it must satisfy
-/// the goal.
+/// The undecided operands of an `or` that must be true, or of an `and` that must not be true. One
+/// operand suffices for such a goal (required value). So if just one operand is left, it must
+/// satisfy the goal.
 enum OpenOperands {
-    /// The goals (required values) so far already give an operand the deciding value.
+    /// The goal is already satisfied: other goals require a value of one operand that suffices.
     Satisfied,
     One(CondId),
     Several,

@@ -127,7 +127,7 @@ pub struct AnalysisSubject<'p> {
 pub struct Analysis {
     /// The findings, in source order.
     pub findings: Vec<Finding>,
-    /// The number of steps that the analysis took. It depends on the rules only.
+    /// The number of steps that the analysis took, which depends on the rules only.
     pub steps: u64,
 }
 
@@ -182,7 +182,7 @@ fn start_of(diagnostic: &Diagnostic) -> Option<(FileId, u32)> {
 }
 
 /// True if the compiler already reported the finding, or reported its cause within the same span.
-/// The warnings of the compiler are sorted by their start.
+/// `warnings` are the compiler's warnings, sorted by their start.
 fn is_already_reported(diagnostic: &Diagnostic, warnings: &[&Diagnostic]) -> bool {
     let cause_codes = [
         Code::EmptyList,

@@ -40,9 +40,9 @@ impl NormalToHir<'_> {
         Predicate { mode: pred.mode, ..Predicate::without_modifiers(op, left, right) }.into_cond(NO_SPAN)
     }
 
-    /// Converts a simplified condition. A simplified condition is true or not true; the typed
-    /// condition may also be unknown. Both are true for the same messages, but a result that is not
-    /// true may be false or unknown. So callers may only check whether the result is true.
+    /// Converts a simplified condition to a typed condition that is true for the same messages. For
+    /// all other messages, the typed condition may be false or unknown. So callers may only check
+    /// whether its result is true.
     pub fn lift_cond(&self, id: CondId) -> Cond {
         let all = |parts: &[CondId]| parts.iter().map(|part| self.lift_cond(*part)).collect();
         match self.normal.cond(id) {

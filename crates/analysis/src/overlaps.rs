@@ -1,6 +1,7 @@
-//! Finds the pairs of routes in a table that match the same message, so that their order decides.
-//! Also finds a message that no route matches. The decision-table view shows both next to its rows.
-//! Each example message was checked with the engine.
+//! Finds the pairs of routes in a table that match the same message, so that the order of the
+//! routes decides which one is selected. Also finds a message that no route matches. A view of the
+//! table as a decision table shows the pairs and this message. Each example message was checked
+//! with the engine.
 
 use super::AnalysisSubject;
 use super::answers::AnswerIds;

@@ -18,9 +18,9 @@ use serde_json::Value as Json;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-/// Reports conditions on two windows of the history of which one decides the other, and conditions
-/// on times that no earlier message has. Also reports comparisons with decisions that no rule
-/// makes, and limits on sums that a single large message can exceed.
+/// Reports conditions on two windows of the history if one condition implies or contradicts the
+/// other, and conditions on times that no earlier message has. Also reports comparisons with
+/// decisions that no rule makes, and limits on sums that a single large message can exceed.
 pub(super) fn report_conditions_on_the_past(report: &mut AnalysisReport<'_>) {
     let program = report.program;
     let Some(history) = program.history_slot() else { return };
@@ -65,7 +65,7 @@ pub(super) fn report_conditions_on_the_past(report: &mut AnalysisReport<'_>) {
     }
 }
 
-/// The names that decisions of these rules can have: chosen statements, and targets.
+/// The names that decisions by these rules can contain: the chosen statements, and the targets.
 struct DecisionNames<'p> {
     chosen: BTreeSet<&'p str>,
     targets: BTreeSet<&'p str>,
@@ -88,7 +88,7 @@ struct PastChecker<'p> {
     program: &'p Program,
     history: SlotId,
     names: DecisionNames<'p>,
-    /// The variables of the visited quantifiers whose values are recorded messages.
+    /// The variables of the quantifiers visited so far that have a recorded message as value.
     elements: HashSet<VarId>,
 }
 
@@ -138,9 +138,10 @@ impl<'p> PastChecker<'p> {
         ["target", "chosen"].into_iter().find(|known| is_decision && **name == **known)
     }
 
-    /// Reports a comparison that requires a large sum over the history, if no rule reads the summed
-    /// field of the current message. A single message can then exceed the limit, because its own
-    /// value is not included. A sum over messages that the rule does not decide is not reported.
+    /// Reports a comparison that is true only for a large sum over the history, if no rule reads
+    /// the summed field of the current message. The sum does not include the current message, so a
+    /// single large message can exceed the limit that was intended. A sum over messages that the
+    /// rule does not decide is not reported.
     fn report_budget(&self, report: &mut AnalysisReport<'_>, rule: &Rule, test: &'p Predicate) {
         let sum = match (test.op, &test.right) {
             (Some(Op::Gt | Op::Ge), _) => &test.left,
@@ -179,9 +180,9 @@ impl<'p> PastChecker<'p> {
         }
     }
 
-    /// True if the current message, which satisfies `condition`, may also satisfy `part`, a
-    /// condition on an element of the history. False if both require a constant value of the same
-    /// field, and the values differ.
+    /// True if the current message, which satisfies `condition`, may also satisfy `part` once it is
+    /// recorded. `part` is a condition on a recorded message. False if both conditions require a
+    /// constant value of the same field, and the values differ.
     fn may_select_current(&self, part: &Cond, element: VarId, condition: &Cond) -> bool {
         let mut path = Vec::new();
         let Some((field, wanted)) = required_value(part) else { return true };

@@ -1,6 +1,6 @@
 //! Finds conditions on an earlier decision that no recorded message satisfies, because the rules
-//! decide such messages in another way: the route that is named needs another field, or has
-//! another target.
+//! never decide so. For example, the route that the condition names has another target, or requires
+//! another value of a field.
 
 use super::past_fields::{field_path, required_value, without_typed_reads};
 use rulec_base::diag::{Code, Diagnostic};
@@ -23,8 +23,9 @@ struct RequiredField {
     span: Span,
 }
 
-/// Returns a warning if `body`, a condition on the earlier message `var`, requires a decision and
-/// another field that no message has together.
+/// Returns a warning if no message can satisfy `body`, a condition on the earlier message `var`.
+/// Such a condition requires that a statement was chosen, and a target or field value with which
+/// the rules never choose this statement. `None` if no such contradiction was found.
 pub(super) fn impossible_decision(program: &Program, var: &Var, body: &Cond) -> Option<Diagnostic> {
     let required: Vec<RequiredField> =
         body.conjuncts().iter().filter_map(|part| required_field(part, var)).collect();
@@ -64,7 +65,7 @@ fn required_field(part: &Cond, var: &Var) -> Option<RequiredField> {
 }
 
 /// Returns the possible targets of decisions that choose a statement with this name. `None` if such
-/// a decision may have a target that is not known.
+/// a decision may have a target that is not known, or if there is no such statement.
 fn possible_targets<'p>(program: &'p Program, name: &str) -> Option<Vec<&'p str>> {
     let named = program.rules.iter().filter(|rule| *rule.name == *name).map(|rule| &rule.outcome);
     let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());

@@ -17,15 +17,16 @@ use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 use time::Duration;
 
-/// Maximum number of messages from which a search starts. For each of them, the parts of conditions
-/// that read the history have other values.
+/// Maximum number of messages from which the search starts. For each of these messages, the parts
+/// of conditions that read the history can have other values.
 const MAX_STARTS: usize = 32;
 /// Maximum number of earlier messages whose values are tried in the current message.
 const MAX_ELEMENTS: usize = 8;
 /// Maximum number of evaluations of parts that read the history.
 const MAX_EVALUATIONS: usize = 20_000;
 
-/// The path of a field.
+/// The path of a message field: the names of the records that contain the field, from the outside
+/// to the inside, and its own name.
 type Path = Vec<Arc<str>>;
 
 /// Rules in which the parts that read the history are replaced by constants.
@@ -46,7 +47,7 @@ pub(super) struct SearchStart {
     flipped_term: Option<usize>,
 }
 
-/// The value of a part that reads the history.
+/// The value of a part of a condition that reads the history.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum TermValue {
     Cond(Tri),
@@ -56,8 +57,8 @@ pub(super) enum TermValue {
 /// A part of a condition that reads the history, and that is replaced by its value.
 struct PastTerm {
     body: Term,
-    /// Whether the part reads nothing but the history, so that its value is the same for every
-    /// message with this history.
+    /// Whether this part of a condition reads nothing but the history, so that its value is the
+    /// same for every message with this history.
     is_fixed: bool,
 }
 
@@ -176,7 +177,7 @@ impl<'p> PastTerms<'p> {
         self.program.field_reads(part).iter().any(|(slot, _)| *slot == self.history)
     }
 
-    /// True if a part reads only the history.
+    /// True if a part of a condition reads only the history, and calls no host function.
     fn is_fixed(&self, part: Part<'_>) -> bool {
         self.program.field_reads(part).iter().all(|(slot, _)| *slot == self.history) && !self.calls_host(part)
     }
@@ -189,15 +190,16 @@ impl<'p> PastTerms<'p> {
         }
     }
 
-    /// True if each part that reads the history has the same value for every message with this
-    /// history.
+    /// True if all parts of conditions that read the history read nothing else. The value of each
+    /// part is then the same for every message with this history.
     pub fn are_fixed(&self) -> bool {
         self.terms.iter().all(|term| term.is_fixed)
     }
 
-    /// Evaluates all parts that read the history, for the message from which a search starts and
-    /// its history. Reverses the truth of the condition with the index `start.flipped_term`. A
-    /// value that no constant represents becomes missing.
+    /// Evaluates all parts of conditions that read the history, for the message from which a search
+    /// starts and its history. Reverses the truth of the condition with the index
+    /// `start.flipped_term`. A value becomes missing if it cannot be a constant, or is a private
+    /// value of an earlier message.
     pub fn values(&self, start: &SearchStart, past: PastView<'_>) -> Vec<TermValue> {
         let mut values = self.values_for(&start.message, past);
         if let Some(TermValue::Cond(value)) = start.flipped_term.and_then(|index| values.get_mut(index)) {
@@ -302,8 +304,9 @@ impl<'p> PastTerms<'p> {
         starts
     }
 
-    /// Returns the fields of the current message that a part compares for equality with fields of
-    /// earlier messages: pairs of the paths in the current and in the earlier message.
+    /// Returns the fields of the current message that a part of a condition compares for equality
+    /// with fields of earlier messages. Each pair contains the path in the current message, then
+    /// the path in the earlier message. Private fields of earlier messages are left out.
     fn compared_fields(&self, part: Part<'_>) -> Vec<(Path, Path)> {
         let mut pairs = Vec::new();
         self.add_compared_fields(part, &mut pairs);
@@ -327,7 +330,7 @@ impl<'p> PastTerms<'p> {
         }
     }
 
-    /// True if a field of an earlier message is private.
+    /// True if the rules declare a field of an earlier message as `@private`.
     fn is_private(&self, path: &Path) -> bool {
         let privacy = self.program.message_privacy();
         !path.iter().fold(privacy, |privacy, name| privacy.at_key(name).0).is_public()
@@ -364,7 +367,8 @@ fn field_of_element(expr: &Expr) -> Option<Path> {
     }
 }
 
-/// Returns the constant lengths of the windows in a part, such as 1 hour for `history within 1h`.
+/// Returns the constant lengths of the history windows in a part of a condition, such as 1 hour for
+/// `history within 1h`.
 fn window_lengths(part: Part<'_>) -> Vec<Duration> {
     let mut lengths = Vec::new();
     if let Part::Expr(Expr { kind: ExprKind::Window { bound: WindowBound::Since, operand, .. }, .. }) = part

@@ -1,5 +1,6 @@
-//! Finds conditions on the times of earlier messages that no earlier message satisfies: `p.at <
-//! now - 10m` within the last five minutes, or a time before the messages that the history keeps.
+//! Finds conditions on the times of earlier messages that no earlier message satisfies. Examples
+//! are `p.at < now - 10m` for messages of the last five minutes, and a time before all messages
+//! that the history keeps.
 
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
@@ -11,7 +12,8 @@ use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Predicate, Progra
 /// The name of the field with the time of the current message.
 const NOW_FIELD: &str = "now";
 
-/// A bound of the times of earlier messages, in seconds after the time of the current message.
+/// A bound of the times of earlier messages, in seconds relative to the time of the current
+/// message. The seconds are negative for earlier times.
 #[derive(Clone, Copy)]
 struct TimeBound {
     seconds: f64,
@@ -44,7 +46,7 @@ impl TimeRange {
         }
     }
 
-    /// Returns both bounds if no time lies between them.
+    /// Returns both bounds if no time lies between them, otherwise `None`.
     fn contradiction(&self) -> Option<(TimeBound, TimeBound)> {
         let (earliest, latest) = self.earliest.zip(self.latest)?;
         let is_empty = earliest.seconds > latest.seconds
@@ -54,7 +56,7 @@ impl TimeRange {
 }
 
 /// Returns a warning if no earlier message in `list`, a part of the history, has a time for which
-/// `body` can be true. `var` is the variable of the earlier message.
+/// `body` can be true; otherwise `None`. `var` is the variable of the earlier message.
 pub(super) fn impossible_time(program: &Program, list: &Expr, var: &Var, body: &Cond) -> Option<Diagnostic> {
     let mut range = TimeRange::default();
     let declared = program.history.as_ref()?;
@@ -83,7 +85,8 @@ pub(super) fn impossible_time(program: &Program, list: &Expr, var: &Var, body: &
     Some(diagnostic.help(message!("correct one of the two, or keep the messages longer")))
 }
 
-/// Adds to `range` the bounds that windows such as `within 5m` require.
+/// Adds to `range` the bounds that the history windows in `list`, such as `within 5m`, set on the
+/// times of messages.
 fn add_windows(program: &Program, list: &Expr, range: &mut TimeRange) {
     match &list.kind {
         ExprKind::Window { list, bound, operand } => {

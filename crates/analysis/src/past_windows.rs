@@ -1,5 +1,5 @@
-//! Finds conditions on windows of the history of which one decides the other: what happened within
-//! five minutes also happened within ten minutes.
+//! Finds pairs of conditions on windows of the history if one condition implies or contradicts the
+//! other. For example, a message within the last five minutes is also within the last ten minutes.
 
 use super::report::{AnalysisReport, MISSING_SOURCE};
 use rulec_base::diag::{Code, Diagnostic};
@@ -31,8 +31,10 @@ struct WindowCondition<'p> {
     negated_key: String,
 }
 
-/// Reports operands of an `and` (if `is_and` is true) or an `or` that differ only in the lengths of
-/// their history windows. One of the two operands is then redundant, or they contradict each other.
+/// Reports pairs of operands of an `and` (if `is_and` is true) or an `or` that differ only in the
+/// lengths of their history windows. One operand of such a pair is redundant. For an `and`, also
+/// reports pairs that contradict each other, because one operand negates the other apart from the
+/// window.
 pub(super) fn report_windows(
     report: &mut AnalysisReport<'_>,
     history: SlotId,
@@ -84,8 +86,9 @@ fn report_redundant(
     report.add_finding(diagnostic, None);
 }
 
-/// True if two conditions, each the negation of the other apart from the window, never hold
-/// together: something happened in the short window, but not in the long one.
+/// True if two conditions contradict each other, given that each is the negation of the other apart
+/// from the window. They do if the windows are equal. They also do if a message would have to be in
+/// the short window but not in the long one.
 fn is_contradiction(short: &WindowCondition<'_>, long: &WindowCondition<'_>) -> bool {
     short.seconds == long.seconds || (short.growth, long.growth) == (Growth::Wider, Growth::Narrower)
 }
@@ -118,9 +121,9 @@ fn window_condition<'p>(
     Some(WindowCondition { cond, seconds, growth, key, negated_key })
 }
 
-/// Returns the window of a comparison of a count with a constant, or of a field of the last message
-/// with a constant: its length, how the comparison depends on it, and the text that identifies the
-/// comparison.
+/// Analyses a comparison with a constant, if it compares a count over a history window or a field
+/// of the last message in the window. Returns the length of the window, how the comparison depends
+/// on the length, and a text that identifies the comparison. `None` for other comparisons.
 fn window_of_test(
     report: &AnalysisReport<'_>,
     history: SlotId,

@@ -36,8 +36,8 @@ pub(super) struct PreparedTest {
     /// Whether the constant is a list of at least [`MIN_PREPARED_ELEMENTS`] elements.
     is_long: bool,
     lookup: OnceCell<Option<Lookup>>,
-    /// Number of steps that one linear search of the constant takes, for each 16 bytes or each list
-    /// element of the left operand.
+    /// Number of steps of one linear search of the constant, for each unit of the left operand's
+    /// size. A unit is 16 bytes of a text, or one list element.
     linear_search_steps: usize,
     /// Additional steps of the first evaluation, such as compiling regular expressions.
     first_steps: Cell<usize>,

@@ -40,9 +40,9 @@ impl RefutingLiterals {
         self.literals
     }
 
-    /// Returns the literals that no value satisfies together. Precondition: the predicate of the
-    /// atom `deciding` is true only for its constants, and each constant was tested and excluded.
-    /// The result is the literals that excluded a constant, and the literal of `deciding`.
+    /// Returns literals that no value satisfies together: the literals that excluded a tested
+    /// value, and the literal of the atom `deciding`. Precondition: the predicate of `deciding` is
+    /// true only for some constants, and each of these constants was tested and excluded.
     pub fn into_core(self, deciding: usize) -> Vec<AtomLiteral> {
         let own = self.literals.iter().find(|literal| literal.atom == deciding).copied();
         let mut core = self.into_refuting();

@@ -7,9 +7,9 @@ use rulec_base::diag::Code;
 use rulec_base::span::Span;
 use rulec_sema::hir::{Cond, CondKind};
 
-/// Reports rules of payloads with a condition whose parts never hold together, such as `len(items)
-/// == 0 and any i in items: …`. Other constant conditions of payloads are not reported, because
-/// the types of the fields may be the reason.
+/// Reports rules of payloads with a condition whose parts never hold together, for example
+/// `len(items) == 0 and any i in items: …`. Other constant conditions of payloads are not reported,
+/// because the declared types of the fields may make a condition constant.
 pub(super) fn report_contradictions(solver: &mut Solver<'_>, report: &mut AnalysisReport<'_>) {
     let program = report.program;
     for requirement in &program.requirements {

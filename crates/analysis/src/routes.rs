@@ -15,8 +15,8 @@ use rulec_sema::hir::{Outcome, Rule, RuleId, TableId, TableKind};
 
 /// Reports the routes of a table that other routes hide. For a table of routes (not of a choice or
 /// flow), also reports a missing default, and ties. A tie is a pair of routes with equal priority
-/// and different answers that match the same messages. `facts` are the results for each route's
-/// condition.
+/// and different answers that match the same messages. `facts` are the results of the analysis of
+/// each route's condition.
 pub(super) fn analyse_table(
     solver: &mut Solver<'_>,
     report: &mut AnalysisReport<'_>,
@@ -110,9 +110,9 @@ fn report_excluded_by_gotos(
 
 /// Returns a minimal set of earlier routes that together match every message that the route `id`
 /// matches, so that this route is never selected. `None` if some message still selects the route,
-/// or if the solver cannot decide. `route_facts` and `facts` are the results for the conditions of
-/// this route and of all routes. `positions` are the positions of the routes in the evaluation
-/// order.
+/// or if the solver cannot decide. `route_facts` and `facts` are the results of the analysis of the
+/// conditions of this route and of all routes. `positions` are the positions of the routes in the
+/// evaluation order.
 fn hiding_routes(
     solver: &mut Solver<'_>,
     subject: &AnalysisSubject<'_>,
@@ -143,9 +143,9 @@ fn hiding_routes(
     }
 }
 
-/// Returns the earlier routes that together hold whenever the route `id` holds. No message is known
-/// for which the condition of this route is true, because it reads more than the message, such as
-/// an intent. `None` if the solver finds no proof.
+/// Returns earlier routes, at least one of which matches whenever the route `id` matches. Used if
+/// no message is known that makes the condition of this route true. The condition then reads more
+/// than the message, such as an intent. `None` if the solver finds no proof.
 fn hiding_without_message(
     solver: &mut Solver<'_>,
     subject: &AnalysisSubject<'_>,
@@ -177,7 +177,7 @@ fn hiding_without_message(
 }
 
 /// Returns the goals that a message satisfies if the route matches the message and none of the
-/// routes `hiding` matches it.
+/// routes `hiding` matches it. `None` if `facts` lacks one of these routes.
 fn hiding_goals(
     (route_facts, facts): (&ConditionFacts, &HashMap<RuleId, ConditionFacts>),
     hiding: &[RuleId],
@@ -187,8 +187,8 @@ fn hiding_goals(
 }
 
 /// Reduces routes that together hide a route to a minimal set. `core` contains the indexes of the
-/// goals that contradict each other; the first goal belongs to the hidden route. `None` if the
-/// contradiction needs none of the other routes.
+/// goals that contradict each other; the first goal belongs to the hidden route. `None` if `core`
+/// contains the goal of no other route.
 fn minimal_hiding(
     solver: &mut Solver<'_>,
     facts: (&ConditionFacts, &HashMap<RuleId, ConditionFacts>),

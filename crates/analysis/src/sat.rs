@@ -44,9 +44,9 @@ pub(super) struct SatQuery {
     atoms: BTreeMap<usize, (Lit, Lit)>,
     /// The atom (predicate or quantifier) of each SAT variable that `atoms` uses.
     atom_by_variable: HashMap<u32, usize>,
-    /// SAT literal that every query assumes to be true. A proposal for which no message was found,
-    /// without a proof that none exists, is excluded only under this assumption. A result that
-    /// depends on this literal is therefore not a proof.
+    /// SAT literal that every query assumes to be true. If neither a message for a proposal was
+    /// found nor a proof that none exists, the proposal is excluded only under this assumption. A
+    /// result that depends on this literal is therefore not a proof.
     pub certain: Lit,
 }
 

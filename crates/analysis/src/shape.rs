@@ -23,8 +23,8 @@ use time::Duration;
 pub(super) struct PredicateShape {
     /// The constants that the predicate compares the operand with.
     pub constants: Vec<Json>,
-    /// Whether the predicate is true for exactly these constants and for no other value, such as a
-    /// text in another case.
+    /// Whether the predicate is true for exactly the values in `constants` and for no other value,
+    /// such as a text in another case.
     pub finite: bool,
     /// How the truth depends on the operand if the operand is a text.
     pub on_text: TextDependence,
@@ -34,10 +34,10 @@ pub(super) struct PredicateShape {
     pub key: Option<Arc<str>>,
     /// Whether the constants contain lists or dicts.
     pub has_nested: bool,
-    /// Whether a constant is so large that neighbouring integers are equal as floats. If no
-    /// candidate value satisfies the predicate, this then proves nothing.
+    /// Whether a constant is so large that neighbouring integers are equal as floats. Another value
+    /// may then satisfy the predicate although no candidate value does.
     pub has_huge: bool,
-    /// Whether the truth depends only on how a version and the constants are ordered.
+    /// Whether the predicate's truth depends only on how a version and the constants are ordered.
     pub is_version_order: bool,
 }
 
@@ -49,19 +49,20 @@ pub(super) enum TextDependence {
     Constant,
     /// The predicate is true for the matched texts and false for all other texts.
     Texts(MatchedTexts),
-    /// The truth depends only on how the text and the constants are ordered.
+    /// The predicate's truth depends only on how the text and the constants are ordered.
     Order,
-    /// The truth depends only on the IP address that the text denotes, or on whether it denotes
-    /// one.
+    /// The predicate's truth depends only on the IP address that the text denotes, or on whether it
+    /// denotes one.
     Address,
-    /// The truth depends on the text in a way that this type cannot describe.
+    /// The predicate's truth depends on the text in a way that this type cannot describe.
     Opaque,
 }
 
 /// The texts for which a predicate with constant keywords is true.
 #[derive(Clone, Debug)]
 pub(super) struct MatchedTexts {
-    /// How a keyword is searched in the text; `None` if text and keyword are compared for equality.
+    /// How the text is searched for a keyword; `None` if text and keyword are compared for
+    /// equality.
     search: Option<Search>,
     keywords: Vec<String>,
     /// True if all keywords must be found, false if one is enough.
@@ -219,8 +220,8 @@ fn shape_of_search(search: Search, op: Op, mode: TestMode, value: Json) -> Predi
     PredicateShape { constants, on_text, elements, has_nested, ..PredicateShape::default() }
 }
 
-/// Returns how a predicate with keywords depends on its text operand. `search` is how a keyword is
-/// searched; `None` means equality.
+/// Returns how a predicate with keywords depends on its text operand. `search` is how the text is
+/// searched for a keyword; `None` means equality.
 fn text_dependence<'k>(
     search: Option<Search>,
     keywords: impl Iterator<Item = &'k str>,
@@ -234,9 +235,8 @@ fn text_dependence<'k>(
 }
 
 impl MatchedTexts {
-    /// True if the following is certain: if the predicate `other` accepts a keyword of `self`, it
-    /// also accepts each text in which `self` finds this keyword. The caller can then evaluate
-    /// `other` on the keywords alone.
+    /// True if `other` certainly accepts each text in which `self` finds a keyword that `other`
+    /// accepts. The caller can then evaluate `other` on the keywords of `self` alone.
     pub fn implies_found_keywords_of(&self, other: &MatchedTexts) -> bool {
         let (Some(Search::Literal(anchor)), Some(Search::Literal(other_anchor))) =
             (self.search, other.search)
@@ -408,8 +408,8 @@ impl PredicateShape {
     }
 }
 
-/// Adds addresses at the edges of IP networks, and IPv4 and IPv6 addresses that are in few
-/// networks. Each address is also added with a space before it.
+/// Adds the first and last addresses of IP networks, and IPv4 and IPv6 addresses that hardly any
+/// network contains. Each address is also added with a space before it.
 fn add_addresses<'n>(networks: impl Iterator<Item = &'n str>, candidates: &mut Vec<Json>) {
     let edges = networks.filter_map(edge_addresses).flatten();
     let outside = ["192.0.2.1", "2001:db8::1", "0.0.0.0", "::"].map(Json::from);

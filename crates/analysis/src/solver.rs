@@ -30,8 +30,8 @@ pub(super) struct Solver<'p> {
     /// Sets of literals (required truth values of predicates) that no message satisfies together.
     /// The key is the atom (predicate) of the first literal.
     lemmas: HashMap<usize, Vec<Vec<AtomLiteral>>>,
-    /// For goals about one element of a list, the indexes of goals that contradict each other.
-    /// `None` if no contradiction was proven.
+    /// Cached conflicts: for goals (conditions with required values) on one list element, the
+    /// indexes of the goals that contradict each other. `None` if no contradiction was proven.
     pub(super) element_contradictions: HashMap<Vec<SolverGoal>, Option<Vec<usize>>>,
 }
 

@@ -25,12 +25,12 @@ const BYTES_PER_STEP: usize = 4;
 const STEPS_PER_AUTOMATON: usize = 50;
 /// Maximum memory of the states of one automaton, in bytes.
 const MAX_AUTOMATON_BYTES: usize = 16 << 20;
-/// Maximum memory of the expression from which the states of one automaton are built, in bytes.
+/// Maximum memory of the NFA from which one automaton builds its states, in bytes.
 const MAX_NFA_BYTES: usize = 8 << 20;
 
 /// A language: the set of texts that a regular expression matches from start to end. Two languages
-/// count as equal only if they share one expression in memory. This is cheap, and suffices as a
-/// cache key.
+/// count as equal only if they share one expression in memory. This comparison is cheap, and
+/// suffices for the keys of a cache.
 #[derive(Clone, Debug)]
 pub(super) struct TextLanguage(pub Rc<Hir>);
 
@@ -250,7 +250,7 @@ struct ProductSearch<'a> {
     /// The number of steps taken so far.
     steps_taken: usize,
     budget: &'a StepBudget,
-    /// The memory of the states at the last charge, in bytes.
+    /// The memory of the automata's states when steps were last charged for them, in bytes.
     charged_bytes: usize,
     /// Whether an automaton could not handle some byte and quit, so that the search is incomplete.
     gave_up: bool,
@@ -279,8 +279,8 @@ impl<'a> ProductSearch<'a> {
         }
     }
 
-    /// Charges the states that the automata built since the last charge. Returns false if too few
-    /// steps are left.
+    /// Charges steps for the states that the automata built since the last call. Returns false if
+    /// too few steps are left.
     fn charge_new_states(&mut self) -> bool {
         let bytes = self.caches.iter().map(Cache::memory_usage).sum::<usize>();
         let new_bytes = bytes.saturating_sub(self.charged_bytes);
@@ -332,8 +332,8 @@ impl<'a> ProductSearch<'a> {
     }
 
     /// Computes the state that follows the state at `index` after a byte. `None` if an automaton
-    /// ran out of memory, so that the search must end. `Some(None)` if no text of the search starts
-    /// with these bytes, or if an automaton does not support the byte.
+    /// ran out of memory, so that the search must end. `Some(None)` if no text with these first
+    /// bytes can be a result of the search, or if an automaton does not support the byte.
     fn next_state(&mut self, index: usize, byte: u8) -> Option<Option<ProductState>> {
         let mut next = ProductState::new();
         self.steps_taken += self.automata.len();

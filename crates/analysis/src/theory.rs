@@ -1,8 +1,9 @@
 //! Finds a message that satisfies a set of literals (required truth values of predicates), or a
 //! small subset of the literals that no message satisfies. First each term (an operand that is
-//! compared) is solved alone. The solution is exact for known
-//! [`PredicateShape`](super::shape::PredicateShape)s. Second, the values are combined into one
-//! message, which the reference evaluator checks. If only the second step fails, nothing is proven.
+//! compared) is solved alone. For predicates with a known
+//! [`PredicateShape`](super::shape::PredicateShape), this step can prove that no value exists.
+//! Second, the values are combined into one message, which the reference evaluator checks. If only
+//! the second step fails, nothing is proven.
 
 use super::atoms::{AtomLiteral, AtomTable, TRUE};
 use super::list_candidates::ListCandidates;
@@ -25,8 +26,8 @@ pub(super) struct LiteralConflict {
 /// A message of which only some fields may change during the search.
 pub(super) struct BaseMessage<'m> {
     pub message: &'m Json,
-    /// The fields that may change, as indexes of paths in the [`AtomTable`]. A path that contains
-    /// such a path, or that is inside it, may change too.
+    /// The fields that may change, as indexes of paths in the [`AtomTable`]. A record that contains
+    /// such a field may change too, and so may the fields inside such a field.
     pub free_paths: &'m [usize],
 }
 
@@ -59,7 +60,7 @@ impl MessageTheory {
 
     /// Searches for a message that satisfies all literals (required truth values), each of a
     /// different predicate. With a `base`, the message differs from the base message only in the
-    /// base's free paths. The error contains literals for which no common message was found.
+    /// fields that may change. The error contains literals for which no common message was found.
     pub fn find_message(
         &mut self,
         normal: &Normal,
@@ -133,9 +134,9 @@ impl MessageTheory {
         Some(if base.is_some() { message } else { self.builder.complete_required(atoms, message, literals) })
     }
 
-    /// Finds two terms (compared operands) of which one must be present and the other must be
-    /// missing. Such terms contradict each other if both are missing exactly when one field is
-    /// missing. Returns the literals in conflict; `None` if there are no such terms.
+    /// Finds two terms (compared operands), one of which must be present and the other missing.
+    /// Such terms contradict each other if both are missing exactly when the same message field is
+    /// missing. Returns the literals that contradict each other; `None` if there are no such terms.
     fn find_missing_conflict(&mut self, by_term: &[(usize, Vec<AtomLiteral>)]) -> Option<Vec<AtomLiteral>> {
         let mut by_slot: HashMap<SlotId, Vec<usize>> = HashMap::new();
         for (index, (term, _)) in by_term.iter().enumerate() {

@@ -22,8 +22,8 @@ const MAX_COMPARED_PAIRS: usize = 20_000;
 
 /// Reports routes of equal priority where one condition implies the other, so that only their order
 /// decides. With `strict_ties`, also reports routes of equal priority that match a common message.
-/// At most one tie is reported for each route. `facts` are the results for each route's condition.
-/// Routes in `hidden`, which are never chosen, are skipped.
+/// At most one tie is reported for each route. `facts` are the results of the analysis of each
+/// route's condition. Routes in `hidden`, which are never chosen, are skipped.
 pub(super) fn report_ties(
     solver: &mut Solver<'_>,
     report: &mut AnalysisReport<'_>,

@@ -1,7 +1,7 @@
 //! Finds a value of one term (an operand that is compared) that satisfies given literals (required
-//! truth values of predicates on the term). Likely candidates are tried first. If no candidate
-//! fits, each kind of value, such as text or list, is searched. The result is exact for known
-//! [`PredicateShape`](super::shape::PredicateShape)s.
+//! truth values of predicates on the term). Likely candidates are tried first, then each kind of
+//! value, such as text or list. For predicates with a known
+//! [`PredicateShape`](super::shape::PredicateShape), it can be proven that there is no such value.
 
 use super::atoms::{AtomLiteral, AtomTable, FALSE, TRUE, TermInfo};
 use super::place::json_number;
@@ -35,10 +35,10 @@ pub(super) struct ValueSearch {
     /// For each query with many literals that has no solution, the few of these literals that
     /// already exclude every value.
     cores: HashMap<SolvedQuery, Vec<AtomLiteral>>,
-    /// For each atom (predicate) on texts, the languages (sets of texts) for which the atom is
-    /// true.
+    /// For each atom (predicate) on texts, the languages (sets of texts) for which it is true, if
+    /// known.
     languages: HashMap<usize, Option<Vec<TextLanguage>>>,
-    /// For each function on texts, the language (set of texts) of the function's possible results.
+    /// For each function on texts, the language (set of texts) of its possible results, if known.
     result_languages: HashMap<Function, Option<TextLanguage>>,
 }
 
@@ -66,7 +66,7 @@ impl ValueSearch {
     }
 
     /// Reduces literals (required truth values) that no value of the term satisfies together to the
-    /// literals that are needed for this conflict. If `present` is true, null is no such value.
+    /// literals needed for this conflict. If `present` is true, null is not a value.
     pub fn minimise_conflict(
         &mut self,
         term: usize,
@@ -193,9 +193,10 @@ impl ValueSearch {
         }
     }
 
-    /// Finds an atom that must be true and that is true only for its constants, so that only the
-    /// constants need to be tried. Returns the index of the atom with the fewest constants. `None`
-    /// if there is none, or if the constants and literals are so few that this saves no time.
+    /// Finds a predicate that must be true, and that is true only for a finite set of constants. So
+    /// only the constants need to be tried. Returns the index of the atom with the fewest
+    /// constants. `None` if there is none, or if the constants and literals are so few that this
+    /// saves no time.
     fn exhaustive_constants(&self, term: usize, literals: &[AtomLiteral]) -> Option<usize> {
         const MIN_LITERALS_OR_CONSTANTS: usize = 24;
         let near = KindSet::DATETIME.union(KindSet::VERSION).union(KindSet::LIST).union(KindSet::DICT);
@@ -245,9 +246,9 @@ impl ValueSearch {
         solved
     }
 
-    /// Returns `Never` if the candidate versions were exhaustive, otherwise `Unknown`. They are
-    /// exhaustive if the literals depend only on the order of versions. Called if no candidate
-    /// satisfies the literals.
+    /// Returns the result of a search for a version if no candidate satisfies the literals: `Never`
+    /// if the candidates were exhaustive, otherwise `Unknown`. The candidates are exhaustive if the
+    /// literals depend only on the order of versions.
     fn find_version(&self, literals: &[AtomLiteral]) -> SolvedValue {
         let is_known = |literal: &AtomLiteral| {
             let atom = &self.atoms.atoms[literal.atom];
@@ -361,9 +362,10 @@ impl ValueSearch {
         }
     }
 
-    /// True if one of the candidates satisfies predicates on the order of texts whenever any text
-    /// does. This needs the neighbours of each constant as candidates, as for arbitrary texts,
-    /// dates and times of day. `results_of` is the function that computes the term's texts, if any.
+    /// True if the candidate texts are exhaustive for predicates on the order of texts: if any text
+    /// satisfies the predicates, a candidate does. `results_of` is the function whose results are
+    /// compared; `None` for any text. The result is false for other functions than `date` and
+    /// `time`.
     fn has_ordered_candidates(&self, results_of: Option<Function>, literals: &[AtomLiteral]) -> bool {
         let Some(function) = results_of else { return true };
         if !matches!(function, Function::Date | Function::Time) {

@@ -107,7 +107,8 @@ struct Masked {
 }
 
 impl Masked {
-    /// Masks the values of a field with this privacy. Returns `None` if there is nothing to mask.
+    /// Masks the parts of a field's values that are private according to `privacy`. Returns `None`
+    /// if there is nothing to mask.
     fn new(privacy: Privacy<'_>, is: &Json, would_be: &Json) -> Option<Masked> {
         let masked = Masked { is: privacy.mask(is.clone()), would_be: privacy.mask(would_be.clone()) };
         // The requirements of a private field are private, even if both of its values are missing.
@@ -148,8 +149,8 @@ pub fn explain_why_not(query: &WhyNotQuery<'_>) -> Result<WhyNot, Vec<String>> {
 }
 
 /// Explains why a message does not select a statement, for rules that read the history in the slot
-/// `history`. Searches from several messages, each with other values of the parts of conditions
-/// that read the history.
+/// `history`. Searches from several start messages, for which the parts of conditions that read the
+/// history have different values. The error contains the names of the statements that exist.
 fn explain_over_past(query: &WhyNotQuery<'_>, history: SlotId) -> Result<WhyNot, Vec<String>> {
     let terms = PastTerms::new(query.program, history);
     let has_key = query.program.history.as_ref().is_some_and(|history| history.key.is_some());
@@ -193,10 +194,10 @@ fn explain_over_past(query: &WhyNotQuery<'_>, history: SlotId) -> Result<WhyNot,
     Ok(found)
 }
 
-/// Explains why a message does not select a statement; the search uses the rules `assumed` instead
-/// of the rules of the query. The search starts from the message `start`, in which the fields
-/// `replaced` have other values than in the message of the query. Also returns the number of steps
-/// that the search took.
+/// Explains why a message does not select a statement. If `assumed` is given, the search uses these
+/// rules instead of the rules of the query. The search starts from the message `start`, in which
+/// the fields `replaced` have other values than in the message of the query. Also returns the
+/// number of steps that the search took. The error contains the names of the statements that exist.
 fn explain_assuming(
     query: &WhyNotQuery<'_>,
     assumed: Option<&AssumedPast>,

@@ -124,7 +124,7 @@ impl<E: Clone + Send + 'static> BusBuilder<E> {
         self
     }
 
-    /// Builds the event bus. It has no subscribers yet.
+    /// Builds the event bus, which has no subscribers yet.
     pub fn build(self) -> Bus<E> {
         let middleware = Mutex::new(self.middleware.into());
         Bus { inner: Arc::new(BusInner { middleware, limit: self.limit, subscribers: Mutex::default() }) }
@@ -182,8 +182,8 @@ impl<E: Clone + Send + 'static> Bus<E> {
     }
 
     /// Sends the event through all middleware, and returns the event that the last middleware
-    /// returned. This is the first half of [`Bus::publish`]. The error names the middleware that
-    /// stopped the event.
+    /// returned. This method does the first half of [`Bus::publish`]. The error names the
+    /// middleware that stopped the event.
     pub(super) async fn pass_middleware(&self, event: E) -> Result<E, Stopped> {
         // Yields to other tasks when one task publishes without end.
         consume_budget().await;
@@ -201,8 +201,8 @@ impl<E: Clone + Send + 'static> Bus<E> {
         result
     }
 
-    /// Adds the event to the queues of all subscribers, without middleware. This is the second half
-    /// of [`Bus::publish`].
+    /// Adds the event to the queues of all subscribers, without middleware. This method does the
+    /// second half of [`Bus::publish`].
     pub(super) async fn deliver(&self, event: E) -> Published {
         let mut published = Published::default();
         let mut count_outcome = |outcome| match outcome {

@@ -210,7 +210,8 @@ pub struct NodeFailure {
 }
 
 impl NodeFailure {
-    /// Creates a failure of the node `node_id`. It has no error code and no facts about the run.
+    /// Creates a failure of the node `node_id`, without an error code and without facts about the
+    /// run.
     #[must_use]
     pub fn new(
         workflow_id: impl Into<String>,
@@ -236,11 +237,11 @@ pub struct Judges {
     /// `None` if it is not set. The validators of all payload kinds share this value.
     context: Option<Arc<Json>>,
     /// Counts HTTP requests and adds up costs, over all plans (workflows that a language model
-    /// writes) that the coordinator ran. Each validation adds these numbers to its context. `None`
-    /// outside a coordinator.
+    /// writes) that the coordinator ran. Each validation adds these numbers to the rules' input
+    /// `context`. `None` outside a coordinator.
     usage: Option<Arc<Usage>>,
-    /// Maximum number of rounds of one loop in a plan. Each validation adds the number to its
-    /// context. `None` if no maximum is set.
+    /// Maximum number of rounds of one loop in a plan. Each validation adds the number to the
+    /// rules' input `context`. `None` if no maximum is set.
     max_rounds: Option<u64>,
 }
 
@@ -268,16 +269,16 @@ impl Judges {
     }
 
     /// Sets the maximum number of rounds of one loop in a plan (a workflow that a language model
-    /// writes). The rules read the number as `context.max_loop_iterations`. A smaller number in the
-    /// context, or of an earlier call, has precedence.
+    /// writes). The rules read the number as `context.max_loop_iterations`. If their `context`
+    /// contains a smaller number, or an earlier call set one, the smaller number applies.
     #[must_use]
     pub fn loops(self, max_rounds: u64) -> Judges {
         let max_rounds = self.max_rounds.map_or(max_rounds, |earlier| earlier.min(max_rounds));
         Judges { max_rounds: Some(max_rounds), ..self }
     }
 
-    /// Returns the maximum number of rounds of one loop in a plan: the number that the context
-    /// contains, or a smaller one that [`Judges::loops`] set. `None` if neither is set.
+    /// Returns the maximum number of rounds of one loop in a plan: the number in the rules' input
+    /// `context`, or a smaller one that [`Judges::loops`] set. `None` if neither is set.
     fn max_rounds(&self) -> Option<u64> {
         let context_rounds = self.context.as_ref().and_then(|context| context[MAX_ROUNDS_FIELD].as_i64());
         let context_rounds = context_rounds.map(|rounds| u64::try_from(rounds).unwrap_or(0));
@@ -305,8 +306,8 @@ impl Judges {
         self.clone().context(&context).unwrap_or_else(|_| self.clone())
     }
 
-    /// Makes the judges (validators) of all payload kinds strict. They then also reject a payload
-    /// that violates a warning rule, or that could not be checked completely. See
+    /// Makes the judges (validators) of all payload kinds strict. A strict judge also rejects a
+    /// payload that violates a warning rule, or that could not be checked completely. See
     /// [`Judge::strict`].
     #[must_use]
     pub fn strict(self) -> Judges {

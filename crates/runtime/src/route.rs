@@ -2,7 +2,7 @@
 //! async handler function that is registered for the selected target.
 //!
 //! A message is decided on the caller's task, which takes microseconds. Its handler then runs as a
-//! separate task. Every message returns an [`Outcome`] that names the route, even if the handler
+//! separate task. The caller always gets an [`Outcome`] that names the route, even if the handler
 //! fails. The rule set can be swapped while messages are in flight: each message finishes with the
 //! rules that decided it.
 
@@ -117,7 +117,7 @@ struct RouterShared {
     /// `shadow` also holds this lock, so that two changes never overlap.
     previous: Mutex<PreviousRules>,
     handlers: Arc<HandlerMap>,
-    /// Function that checks each edit of the rules. It refuses an edit whose target is an
+    /// Function that checks each edit of the rules. An edit is refused if its target is an
     /// unregistered handler.
     guard: Arc<Guard>,
     entry: Option<String>,
@@ -225,9 +225,9 @@ impl Router {
     }
 
     /// Routes a message: calls the hooks before the decision, decides, runs the handler, and calls
-    /// the hooks after it. If a hook before the decision fails, the message is refused.
-    /// `permissions` are the sender's permissions; if `None`, the router's permission function
-    /// computes them.
+    /// the hooks after the handler. If a hook before the decision fails, the message is not
+    /// decided. `permissions` are the sender's permissions; if `None`, the router's permission
+    /// function computes them.
     async fn route_with(&self, original: Arc<Json>, permissions: Option<&Permissions>) -> Outcome {
         let hooks = &self.shared.hooks;
         let message = match hooks.call_before(original.clone()).await {
@@ -386,8 +386,8 @@ fn undecided_outcome(unknown_entry: &UnknownEntry, rules: &LiveRules) -> Outcome
     Outcome { generation: rules.generation(), result, ..Outcome::default() }
 }
 
-/// A decision whose handler has not finished. It is counted and logged exactly once: at the latest
-/// when this value is dropped, because the caller stopped waiting.
+/// A decision whose handler has not finished. The decision is counted and logged exactly once. If
+/// the caller stops waiting, it is counted and logged when this value is dropped.
 struct PendingDecision {
     shared: Arc<RouterShared>,
     record: Option<DecisionRecord>,

@@ -18,7 +18,7 @@ use tracing::Instrument;
 /// The error that a function of the program may return: any error type or text.
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// An async function that the program supplies. It takes an `I`, and returns an `O` or an error.
+/// An async function that the program supplies: from an `I` to an `O` or an error.
 pub(super) type UserFunction<I, O> =
     Arc<dyn Fn(I) -> Pin<Box<dyn Future<Output = Result<O, BoxError>> + Send>> + Send + Sync>;
 
@@ -69,7 +69,9 @@ where
     run_with_limit(limit, async move { function(input).await }).await
 }
 
-/// Runs a future as its own task, to completion or until the time limit. `None` means no limit.
+/// Runs a future as its own task, to completion or until the time limit; `None` for no limit.
+/// Returns an error if the future fails, panics or exceeds the time limit, or outside a tokio
+/// runtime.
 pub(super) async fn run_with_limit<T: Send + 'static>(
     limit: Option<Duration>,
     future: impl Future<Output = Result<T, BoxError>> + Send + 'static,

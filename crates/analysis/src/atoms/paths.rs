@@ -19,8 +19,8 @@ pub struct ReadPath {
 }
 
 impl AtomTable {
-    /// True if a literal (a required truth value) can only be satisfied if a field has a text of
-    /// its enumeration.
+    /// True if a literal (a required truth value) can be satisfied only by a text of an
+    /// enumeration: the allowed texts that `input` declares for the operand's field.
     pub(crate) fn needs_enumerated_text(&self, literal: AtomLiteral) -> bool {
         let atom = &self.atoms[literal.atom];
         match (&atom.missing_slot, &atom.term) {

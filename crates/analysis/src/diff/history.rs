@@ -21,7 +21,8 @@ pub struct HistoryChange {
     pub part: HistoryPart,
     /// The part in the old version, such as `keep 1h`; `None` if the old version lacks it.
     pub before: Option<String>,
-    /// The part in the new version, in the same form as `before`.
+    /// The part in the new version, in the same form as `before`; `None` if the new version lacks
+    /// it.
     pub after: Option<String>,
 }
 
@@ -79,8 +80,9 @@ fn fields_of(program: &Program, history: &History) -> Option<String> {
     (!kept.is_empty()).then(|| format!("fields {}", kept.iter().map(name).collect::<Vec<_>>().join(", ")))
 }
 
-/// Returns a note if the rules of one version read which statement an earlier decision chose. Then
-/// a decision also depends on the names and the order of the statements.
+/// Returns a note if the rules of one version read which statement an earlier decision chose,
+/// otherwise `None`. With such rules, a decision also depends on the names and the order of the
+/// statements.
 pub(super) fn note_chosen_names(old: &Program, new: &Program) -> Option<Message> {
     let reads_chosen = old.history_reads().reads_chosen || new.history_reads().reads_chosen;
     reads_chosen.then(|| {
@@ -91,7 +93,7 @@ pub(super) fn note_chosen_names(old: &Program, new: &Program) -> Option<Message>
     })
 }
 
-/// True if a condition or an argument of a flattened table reads the history.
+/// True if a condition or an argument in `sequence` (a flattened table) reads the history.
 pub(super) fn reads_history(normal: &Normal, sequence: &Sequence) -> bool {
     let mut visited = HashSet::new();
     sequence.leaves.iter().any(|leaf| {
@@ -102,7 +104,8 @@ pub(super) fn reads_history(normal: &Normal, sequence: &Sequence) -> bool {
     })
 }
 
-/// True if a node that is not in `visited`, or a descendant of the node, reads the history.
+/// True if `part` (a condition, predicate or expression) or one of its operands reads the history.
+/// Skips the parts in `visited`, and adds the examined parts to it.
 fn part_reads_history(normal: &Normal, part: Part, visited: &mut HashSet<Part>) -> bool {
     if !visited.insert(part) {
         return false;

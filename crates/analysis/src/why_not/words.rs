@@ -1,5 +1,4 @@
-//! Describes in words what the conditions of rules require of the fields that a proposed change of
-//! a message changes.
+//! Describes in words what the rules require of the message fields that a proposed remedy changes.
 
 use crate::report::AnalysisReport;
 use rulec_base::diag::Message;
@@ -18,14 +17,15 @@ struct WantedTest<'c> {
     /// The wanted truth value of the test. Inside a negation, it is the opposite of the value that
     /// the whole condition should have.
     want: bool,
-    /// The outermost call of a `def` whose body has the predicate, and the truth value that the
-    /// call should have. `None` if no `def` has the predicate.
+    /// The outermost call of a `def` whose body contains the predicate, and the truth value that
+    /// the call should have. `None` if no body of a `def` contains the predicate.
     call: Option<(&'c Cond, bool)>,
 }
 
 impl<'c> WantedTest<'c> {
-    /// Returns the condition that a message quotes, and the truth value that it should have. The
-    /// body of a `def` has parameters that its reader does not know, so the call is quoted.
+    /// Returns the condition to quote in an explanation, and the truth value that it should have. A
+    /// condition in the body of a `def` is replaced by the call. The reader of the explanation does
+    /// not know the parameters in the body.
     fn quoted(self) -> (&'c Cond, bool) {
         self.call.unwrap_or((self.cond, self.want))
     }
@@ -51,8 +51,8 @@ pub(super) struct RequirementWords<'w, 'p> {
 }
 
 impl RequirementWords<'_, '_> {
-    /// Returns the requirements of predicates that read the field `keys`, a field inside it or a
-    /// record around it.
+    /// Returns the requirements of predicates that read the field at the path `keys`, a field
+    /// inside it, or a record that contains it.
     pub(super) fn requirements_about(&self, keys: &[Arc<str>]) -> Vec<Message> {
         let mut needs: Vec<Message> = Vec::new();
         for (fields, need) in &self.requirements {

@@ -261,7 +261,7 @@ impl<E> Subscription<E> {
         self.len() == 0
     }
 
-    /// Returns the total number of events that this subscriber's full queue has dropped. It
+    /// Returns the total number of events that this subscriber's full queue has dropped. The number
     /// includes drops that [`RecvError::Lagged`] has not reported yet.
     pub fn dropped(&self) -> u64 {
         self.queue.lock_state().dropped_total

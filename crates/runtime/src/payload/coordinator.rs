@@ -196,8 +196,8 @@ impl CoordinatorBuilder {
     /// any other node of the plan, and the inner node's type must be registered.
     ///
     /// The rules read the number as `context.max_loop_iterations`, as [`Judges::loops`] describes.
-    /// If the context of the validators contains a smaller number, that number applies to runs,
-    /// too.
+    /// If the input `context` of the validators contains a smaller number, loops have at most that
+    /// smaller number of rounds.
     pub fn loops(mut self, max_rounds: u64) -> Self {
         self.settings_mut().kinds.insert(LOOP_KIND.to_owned(), NodeWork::Loop { max_rounds });
         self
@@ -326,8 +326,8 @@ impl Coordinator {
 
     /// Sends an event through the middleware, validates it if it is a decision, and publishes the
     /// result. Then processes the events that follow: the recovery of a failed node, or the
-    /// fallback of a rejected kind. Returns all results in that order. The sequence ends, because a
-    /// kind that was already rejected is not proposed again.
+    /// fallback of a rejected decision. Returns all results in that order. A kind that was already
+    /// rejected is not proposed again, so the number of fallbacks is limited.
     ///
     /// Waits for middleware, recovery, and room in full queues; see [`Bus::publish`].
     pub async fn publish(&self, event: impl Into<DecisionEvent>) -> Vec<Handled> {
@@ -390,7 +390,8 @@ impl Coordinator {
     }
 
     /// Returns the fallback decision to propose in place of a rejected decision. `None` if the
-    /// rules declare no fallback, or if a decision of the fallback's kind was already rejected.
+    /// rules declare no fallback, if one of its kind was already rejected, or if the program's
+    /// fallback function returns no payload.
     fn fallback_decision(&self, rejected: &Rejected, judges: &Judges) -> Option<DecisionEvent> {
         let kind = rejected.fallback.as_ref()?;
         let mut instead_of = rejected.decision.instead_of.clone();

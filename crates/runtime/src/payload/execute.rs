@@ -25,8 +25,8 @@ use std::time::Duration;
 use step::PlanStep;
 use tokio::time::Instant;
 
-/// A function that creates the processor of a node. It is called for every attempt to run the node,
-/// after the placeholders in the node's config are filled.
+/// A function that creates the processor of a node. The function is called for every attempt to run
+/// the node, after the placeholders in the node's config are filled.
 pub(super) type ProcessorFactory =
     Arc<dyn Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync>;
 
@@ -310,7 +310,8 @@ impl PlanRun {
     /// Converts the plan (a workflow that a language model wrote) to a [`Workflow`], whose nodes
     /// run as soon as they are ready. The [`Workflow`] delivers each output along every edge,
     /// without conditions. When a node runs, it evaluates the conditions of its incoming edges
-    /// itself.
+    /// itself. Returns an error if a node cannot run, for example because its type is not
+    /// registered.
     fn build_workflow(
         self: &Arc<PlanRun>,
         run_settings: &Arc<RunSettings>,
@@ -420,7 +421,7 @@ impl RunState {
     }
 
     /// Returns copies of the node and of its input in which the placeholders in the node's config
-    /// and `input_mapping` are filled.
+    /// and `input_mapping` are filled. Returns an error if a placeholder has no value.
     fn fill_placeholders(
         &self,
         node: &PlanNode,
@@ -449,8 +450,9 @@ impl RunState {
         Ok((filled_node, mapped_input.map_or_else(|| input.clone(), Json::Object)))
     }
 
-    /// Returns the output with the fields of the node's `output_mapping` added. In the mapping,
-    /// `${output.x}` is a field of the node's own output.
+    /// Returns the output with the fields of the node's `output_mapping` added. An output that is
+    /// not an object is replaced by these fields. In the mapping, `${output.x}` is a field of the
+    /// node's own output. Returns an error if a placeholder has no value.
     fn map_output(&self, node: &PlanNode, output: Json) -> Result<Json, String> {
         let Some(mapping) = &node.output_mapping else { return Ok(output) };
         let own_output = Map::from_iter([("output".to_owned(), output.clone())]);

@@ -17,7 +17,7 @@ use thiserror::Error;
 
 /// The payload kind of a plan, which is a workflow that a language model writes.
 const PLAN_KIND: &str = "create_workflow_plan";
-/// The payload kind that describes a single node. It is executed as a workflow of one node.
+/// The payload kind that describes a single node, which is executed as a workflow of one node.
 const NODE_KIND: &str = "create_node";
 
 /// The error of a call that names a workflow that does not exist; contains its id.
@@ -43,8 +43,9 @@ pub(super) struct ExecutionResult {
 }
 
 impl Coordinator {
-    /// Executes an accepted decision. Calls the registered handler of its kind; without a handler,
-    /// decisions about plans (workflows that a language model writes) are executed here.
+    /// Executes an accepted decision. Calls the registered handler of its kind. Without a handler,
+    /// this method executes decisions about plans (workflows that a language model writes); it does
+    /// nothing for decisions of other kinds.
     pub(super) async fn execute(self, decision: Validated) -> ExecutionResult {
         let kind = decision.decision.kind.clone();
         if let Some(handler) = self.inner.handlers.get(&kind) {
@@ -87,7 +88,7 @@ impl Coordinator {
 
     /// Checks that a plan can run, and validates the bodies of its loops by the rules. The
     /// validation of the payload itself does not include these bodies. Returns the plan with
-    /// corrected bodies.
+    /// corrected bodies. The error is the reason why the plan is refused.
     fn admit_plan(&self, plan: Plan) -> Result<Plan, PlanError> {
         check_kinds(&plan, &self.inner.run_settings)?;
         if plan.nodes.iter().all(|node| node.kind != LOOP_KIND) {
@@ -97,7 +98,7 @@ impl Coordinator {
     }
 
     /// Stores a plan as a new workflow and runs it. Returns the report of the run, which is never
-    /// `None`. The error is the reason why the plan is invalid.
+    /// `None`. Returns the reason as an error if `plan` is an error or the plan cannot run.
     async fn start_plan(&self, plan: Result<Plan, PlanError>) -> Result<Option<RunReport>, String> {
         let plan = plan.and_then(|plan| self.admit_plan(plan)).map_err(|error| error.to_string())?;
         let run = {
@@ -305,9 +306,9 @@ fn validate_plan(judges: &Judges, plan: &Plan) -> Result<Plan, String> {
 }
 
 /// Finds the answer to a recovery request in the events that followed a node's failure. The last
-/// accepted recovery is the answer. Without one, the feedback of the last rejected decision is. The
-/// answer is [`RecoveryAnswer::None`] if no decision was proposed. It is also `None` if the
-/// recovery strategy failed, so that the strategy is not called again.
+/// accepted recovery is the answer. If no recovery was accepted, the answer is the feedback of the
+/// last rejected decision. The answer is [`RecoveryAnswer::None`] if no decision was proposed. It
+/// is also `None` if the recovery strategy failed, so that the strategy is not called again.
 fn recovery_answer(handled: &[Handled]) -> RecoveryAnswer {
     let events = || handled.iter().rev().filter_map(|handled| handled.event.as_ref());
     let accepted = events().find_map(|event| match event {

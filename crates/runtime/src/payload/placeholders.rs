@@ -7,10 +7,11 @@ use std::fmt::Write;
 
 /// The values with which the placeholders in a node's config are filled.
 pub(super) struct PlaceholderScope<'s> {
-    /// Function that returns the output of an earlier node, given the node's id.
+    /// Function that returns the output of an earlier node, given the node's id; `None` if that
+    /// node has no output or is not an earlier node.
     pub outputs: &'s dyn Fn(&str) -> Option<&'s Json>,
     /// Ids of all nodes of the workflow that contains the placeholders. A path such as
-    /// `fetch.output` refers to an output only if its first part is such an id.
+    /// `fetch.output` refers to an output only if its first part is one of these ids.
     pub ids: Vec<&'s str>,
     /// The named values, as maps from name to value. If several maps contain a name, the first one
     /// applies.
@@ -54,7 +55,7 @@ impl<'s> PlaceholderScope<'s> {
 
     /// Fills the placeholders in a text. If the text is exactly one placeholder, returns the
     /// placeholder's value, which may have any type. Otherwise each value is inserted as text;
-    /// `escape` escapes the inserted text.
+    /// `escape` escapes the inserted text. The error names a placeholder that has no value.
     fn fill_text(&self, text: &str, path: &str, escape: fn(&str) -> String) -> Result<Json, String> {
         let single_placeholder = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
         if let Some(name) = single_placeholder.filter(|name| !name.contains('}')) {

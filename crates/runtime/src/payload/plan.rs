@@ -124,7 +124,8 @@ impl From<Plan> for PlanPayload {
 }
 
 impl Plan {
-    /// Reads a plan (a workflow) from a payload that was validated.
+    /// Reads a plan (a workflow) from a payload that was validated. Returns an error if the payload
+    /// is not a valid plan.
     pub fn from_payload(payload: &Json) -> Result<Plan, PlanError> {
         let to_error = |why: Message| PlanError(message!("this is no plan: {why}"));
         let plan_payload: PlanPayload = serde_json::from_value(payload.clone())
@@ -132,7 +133,8 @@ impl Plan {
         Plan::try_from(plan_payload).map_err(|error| to_error(error.to_message()))
     }
 
-    /// Creates a plan of one node from a payload of the kind `create_node`.
+    /// Creates a plan of one node from a payload of the kind `create_node`. Returns an error if the
+    /// payload does not describe a valid node.
     pub fn from_node_payload(payload: &Json) -> Result<Plan, PlanError> {
         let name = &payload["node_name"];
         let mut node = json!({
@@ -225,7 +227,8 @@ impl Plan {
     }
 
     /// Changes fields of a node. A key of `changes` is the name of a field, or a dotted path such
-    /// as `config.timeout`.
+    /// as `config.timeout`. Returns an error if the node does not exist, if the changed node is not
+    /// valid, or if its id would change.
     pub fn change_node(&mut self, node: &str, changes: &Map<String, Json>) -> Result<(), PlanError> {
         let Some(index) = self.nodes.iter().position(|candidate| candidate.id == node) else {
             return Err(PlanError(message!("the plan has no node `{node}`")));
@@ -250,7 +253,7 @@ impl Plan {
 
     /// Returns the plan after the `suggested_changes` of `payload`: removes nodes, adds or replaces
     /// nodes, and adds edges or replaces edges with the same source and target. A node without an
-    /// id gets its name as id.
+    /// id gets its name as id. Returns an error if the changed plan is not valid.
     pub fn with_changes(&self, payload: &Json) -> Result<Plan, PlanError> {
         let changes = &payload["suggested_changes"];
         let list_of = |key: &str| changes[key].as_array().cloned().unwrap_or_default();
@@ -315,7 +318,7 @@ fn parse_seconds(value: &Json) -> Option<Duration> {
 pub(super) enum RecoveryAction {
     /// Runs the node again, at most `attempts` times, with the pause `delay` before each attempt.
     /// The fields in `changes` are changed first. `alternative_node` names another node that runs
-    /// in place of the failed node.
+    /// in place of the failed node; `None` to run the failed node.
     Retry { attempts: u64, delay: Duration, changes: Map<String, Json>, alternative_node: Option<String> },
     /// Skips the node: the run continues as if the node's output were an empty object.
     Skip,

@@ -194,7 +194,8 @@ impl RouterBuilder {
     ///
     /// # Errors
     /// All problems found: targets without a handler, handlers registered twice, policies of
-    /// unregistered handlers, wrong fallbacks, an entry table that the rules lack.
+    /// unregistered handlers, an entry table that the rules lack. Also fallbacks that are not
+    /// registered or are the handler itself.
     pub fn build(mut self) -> Result<Router, RouterError> {
         for (name, policy) in std::mem::take(&mut self.policies) {
             for fallback in &policy.fallbacks {
@@ -276,7 +277,8 @@ fn no_handler_problem(target: &str, handlers: &HandlerMap) -> Problem {
 
 /// Checks rules against the handlers, and returns the rules ready for use by a router. `entry`
 /// names the table where decisions start; `None` means the routes outside any table. Installs
-/// `guard` in the rules, so that the guard checks all later edits.
+/// `guard` in the rules, so that the guard checks all later edits. The error contains all problems
+/// that were found.
 pub(super) fn validate_rules(
     live: LiveRules,
     entry: Option<&str>,

@@ -49,8 +49,8 @@ impl RouterBuilder {
     /// becomes the reply; null keeps the outcome. If the hook fails, the outcome has the hook's
     /// failure as its result.
     ///
-    /// The hook has no effect on the router's statistics and the decision log. Both always contain
-    /// the result of the handler itself.
+    /// The hook has no effect on the router's statistics and the decision log. The statistics and
+    /// the log always contain the result of the handler itself.
     pub fn after<F, Fut>(mut self, hook: F) -> Self
     where
         F: Fn(Finished) -> Fut + Send + Sync + 'static,

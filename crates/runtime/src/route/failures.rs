@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Maximum number of scopes (such as conversations) whose failures are remembered. It limits
+/// Maximum number of scopes (such as conversations) whose failures are remembered. The limit saves
 /// memory; the number is not a result of measurements. At the limit, the scope whose last failure
 /// is the oldest is removed.
 const MAX_SCOPES: usize = 10_000;
@@ -86,7 +86,7 @@ struct Scopes {
 }
 
 impl Scopes {
-    /// Removes the scope `name`. Returns its failures if it had any.
+    /// Removes the scope `name`, and returns its failures. `None` if the scope had no failures.
     fn remove(&mut self, name: &str) -> Option<ScopeFailures> {
         let failures = self.by_name.remove(name)?;
         self.by_order.remove(&failures.order);
@@ -121,7 +121,7 @@ impl Scopes {
 pub(super) struct FailureMemory {
     scope_fn: Option<ScopeFn>,
     scopes: Mutex<Scopes>,
-    /// Number of scopes with failures. It is usually 0, and then a message need not take the lock
+    /// Number of scopes with failures. If it is 0, as usual, a message is routed without the lock
     /// of `scopes`.
     scope_count: AtomicUsize,
 }
@@ -163,7 +163,7 @@ impl FailureMemory {
         Arc::new(changed)
     }
 
-    /// Records how `handler`, called for a message of this scope, ended. A reply removes the
+    /// Records the outcome of a call of `handler` for a message of this scope. A reply removes the
     /// failures of the scope. A failure is counted with the type `error_type`. If `error_type` is
     /// `None`, the type is the kind of the outcome, such as `timed_out`. An outcome that is no
     /// failure of a handler, such as a missing permission, changes nothing.

@@ -23,7 +23,7 @@ pub struct Request {
     /// The arguments of the handler call, as the route defines them. A required argument without a
     /// value is null.
     pub args: Arc<Map<String, Json>>,
-    /// Paths of those numbers in `args` that are decimals. A conversion of `args` to values of
+    /// Paths of the numbers in `args` that are decimals. A conversion of `args` to values of
     /// another language, such as Python, must keep all digits of these numbers. Not part of the
     /// stable API.
     #[doc(hidden)]

@@ -131,9 +131,9 @@ impl DecisionLogBuilder {
         self
     }
 
-    /// Sets whether each line contains the full explanation of the decision. Default: false. For
-    /// the explanation, the thread that writes the log decides the message again. This also repeats
-    /// the calls of the program's functions that the rules use.
+    /// Sets whether each line contains the full explanation of the decision. Default: false. To
+    /// explain the decision, the thread that writes the log decides the message again, and again
+    /// calls the program's functions that the rules use.
     pub fn explanation(mut self, included: bool) -> Self {
         self.options.explanation = included;
         self
@@ -199,8 +199,8 @@ impl DecisionLog {
 
     /// Queues a decision for the log. `result` names the result of the handler in the log line. If
     /// the queue is full or closed, drops the decision and counts it. Never waits. `outcome` is
-    /// unchanged when this function returns; it is mutable so that it can be cloned without its
-    /// reply.
+    /// unchanged when this function returns. It is mutable because its reply is moved out while the
+    /// rest is cloned.
     pub(super) fn record(&self, record: DecisionRecord, outcome: &mut Outcome, result: &'static str) {
         let counters = &self.inner.counters;
         let Some(queue) = &self.inner.queue else { return };

@@ -34,9 +34,10 @@ const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);
 pub struct Policy {
     pub(super) time_limit: Option<Duration>,
     pub(super) chain_limit: Option<Duration>,
-    /// The maximum number of retries, and the pause before the first one.
+    /// The maximum number of retries, and the pause before the first one; `None` for no retries.
     pub(super) retries: Option<(usize, Duration)>,
     /// The number of consecutive failures that opens the circuit, and how long it stays open.
+    /// `None` if the handler has no circuit breaker.
     pub(super) circuit: Option<(u32, Duration)>,
     pub(super) fallbacks: Vec<String>,
 }

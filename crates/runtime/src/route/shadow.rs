@@ -190,7 +190,7 @@ impl ShadowRules {
 impl Router {
     /// Sets the shadow rules, and replaces earlier shadow rules. After this call, the shadow rules
     /// also decide every message: on the caller's task, after the decision of the active rules. A
-    /// shadow decision calls no handler. It does call the program's functions that the rules use.
+    /// shadow decision calls no handler, but it calls the program's functions that the rules use.
     ///
     /// Differences from the active rules are counted per route; see [`Router::shadow_stats`]. The
     /// decision log also records the difference in the line of each message that differs.
@@ -225,7 +225,8 @@ impl Router {
     ///
     /// # Errors
     /// If there are no shadow rules, if they have another generation, or if they no longer pass the
-    /// checks of [`Router::swap`]. They passed these checks before, but may have been edited since.
+    /// checks of [`Router::swap`]. The shadow rules passed these checks before, but may have been
+    /// edited since.
     pub fn promote(&self, generation: u64) -> Result<Swapped, SwitchError> {
         let mut previous = self.lock_switching();
         let shadow = self.shared.shadow.load_full().ok_or(SwitchError::NoShadow)?;
@@ -244,7 +245,8 @@ impl Router {
     ///
     /// # Errors
     /// If no rule set of this generation is stored, or if the rule set no longer passes the checks
-    /// of [`Router::swap`]. It passed these checks before, but may have been edited since.
+    /// of [`Router::swap`]. The rule set passed these checks before, but may have been edited
+    /// since.
     pub fn roll_back(&self, generation: u64) -> Result<Swapped, SwitchError> {
         let mut previous = self.lock_switching();
         let Some(rules) = previous.get(generation) else {

@@ -38,8 +38,8 @@ impl Router {
     /// [`Router::route`], for programs that have their own executor. Needs no tokio runtime.
     ///
     /// Returns `None` if the router has hooks or shadow rules, or if an async host function must be
-    /// awaited. Also if the rules lack the entry table, where decisions start. Nothing is then
-    /// counted or logged, and the caller uses [`Router::route`].
+    /// awaited. Returns `None` also if the rules lack the entry table, where decisions start.
+    /// Nothing is then counted or logged, and the caller uses [`Router::route`].
     pub fn begin_route(&self, original_message: impl Into<Arc<Json>>) -> Option<StartedRoute> {
         let original_message = original_message.into();
         if !self.shared.hooks.is_empty() || self.shared.shadow.load().is_some() {

@@ -70,8 +70,8 @@ pub struct Counts {
     /// Number of messages or calls for which the handler was not called, because its circuit was
     /// open.
     pub circuit_open: u64,
-    /// Number of messages for which [`WatchedRules`](super::WatchedRules) chose a route. Such
-    /// messages call no handler.
+    /// Number of messages for which [`WatchedRules`](super::WatchedRules) chose a route. No handler
+    /// is called for these messages.
     pub decided: u64,
     /// Number of messages that were not decided; see
     /// [`HandlerOutcome::Invalid`](super::HandlerOutcome::Invalid).

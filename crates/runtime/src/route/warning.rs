@@ -56,8 +56,8 @@ impl Warning {
     }
 }
 
-/// Returns the warnings about the rules of a router. Its decisions start at `entry`, whose routes
-/// lead to `targets`. Also reports the warnings as `tracing` events.
+/// Returns the warnings about the rules of a router. The router's decisions start at `entry`, whose
+/// routes lead to `targets`. Also reports the warnings as `tracing` events.
 pub(super) fn warnings(
     rules: &Rules,
     entry: &Entry<'_>,

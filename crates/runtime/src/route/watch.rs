@@ -176,7 +176,8 @@ impl Router {
 
 /// The receiver of new versions of watched rule files, such as a router.
 pub(super) trait WatchTarget: Send + 'static {
-    /// Makes a new version of the rules active. Returns the version's generation (version number).
+    /// Makes a new version of the rules active. Returns the version's generation (version number),
+    /// or an error if the version is refused.
     fn activate_version(&self, rules: LiveRules) -> Result<u64, WatchError>;
     /// Returns the generation (version number) of the active rules.
     fn active_generation(&self) -> u64;
@@ -192,8 +193,8 @@ impl WatchTarget for Router {
     }
 }
 
-/// The first version of the watched files: its compiled rules and its file digests. It is loaded
-/// before the watching starts.
+/// The first version of the watched files, which is loaded before the watching starts: its compiled
+/// rules and its file digests.
 pub(super) struct FirstVersion {
     pub rules: LiveRules,
     files: WatchedFiles,
@@ -252,7 +253,8 @@ impl WatchedFiles {
         WatchedFiles { signed_only, ..self }
     }
 
-    /// Reads and compiles the rule files on a separate thread, because this work blocks.
+    /// Reads and compiles the rule files on a separate thread, because this work blocks. Returns an
+    /// error only if the thread panics: the result contains the errors of the rules.
     async fn compile_version(self) -> Result<RulesVersion, tokio::task::JoinError> {
         tokio::task::spawn_blocking(move || match self.compiler.on_disk(&self.path) {
             Ok((disk, name)) => {
@@ -431,7 +433,7 @@ impl<T: WatchTarget> WatchTask<T> {
     }
 
     /// Compiles the current rule files and makes them active in the target. If they are refused,
-    /// stores the reason in the status.
+    /// stores the reason in the status. Returns an error only if the compiling thread panics.
     async fn reload(&mut self) -> Result<(), tokio::task::JoinError> {
         let RulesVersion { rules, file_digests } = self.files.clone().compile_version().await?;
         self.file_digests = file_digests;

@@ -150,7 +150,7 @@ impl WatchedRules {
         self.record(rules, message, decision, time, start)
     }
 
-    /// Decides a message by the entry of this name (a table, choice, router or flow set) in the
+    /// Decides a message by the entry of this name (a table, choice or router, or the flows) in the
     /// active version of the rules. Counts and logs the decision.
     ///
     /// # Errors
@@ -186,8 +186,8 @@ impl WatchedRules {
         next_status(&mut self.statuses).await
     }
 
-    /// Waits until the state differs from `known`, and returns the new state; see
-    /// [`Watch::changed_since`].
+    /// Waits until the state differs from `known`, and returns the new state. `None` if the
+    /// watching has ended; see [`Watch::changed_since`].
     pub fn changed_since(
         &self,
         known: WatchStatus,

@@ -80,7 +80,8 @@ pub struct WorkflowBuilder {
 }
 
 impl WorkflowBuilder {
-    /// Adds a node to the workflow. The order of the calls is the order of the nodes.
+    /// Merge strategies of single nodes, set by [`WorkflowBuilder::merge_at`]. Such a strategy
+    /// overrides `merge` for its node.
     #[must_use]
     pub fn node(mut self, node: Node) -> Self {
         self.nodes.push(node);
@@ -288,7 +289,7 @@ impl WorkflowBuilder {
     }
 }
 
-/// Returns the numbers of the nodes that may receive an output of this node.
+/// Returns the indexes of the nodes that may receive an output of this node.
 fn possible_targets(vertex: &Vertex, step_indices: &HashMap<NodeId, usize>) -> Vec<usize> {
     let routes = vertex.routes.iter().flat_map(|routes| &**routes);
     if routes.clone().flat_map(|route| &route.targets).any(|target| matches!(target, Target::Listed(_))) {
@@ -300,8 +301,8 @@ fn possible_targets(vertex: &Vertex, step_indices: &HashMap<NodeId, usize>) -> V
     targets.iter().filter_map(|target| step_indices.get(target).copied()).collect()
 }
 
-/// True if a path leads from the node `number` back to it. `targets` are the next nodes of each
-/// node.
+/// True if a path leads from the node with the index `number` back to this node. `targets` contains
+/// for each node the indexes of the nodes that may receive its output.
 fn leads_back(targets: &[Vec<usize>], number: usize) -> bool {
     let (mut seen, mut pending) = (vec![false; targets.len()], targets[number].clone());
     while let Some(next) = pending.pop() {

@@ -33,8 +33,8 @@ pub struct SavedRun {
 }
 
 /// The changes of a run after an earlier save: [`SavedRun::apply`] adds them to the earlier save.
-/// They contain the current state of the run, and the part of its history after the earlier save.
-/// So a long run can be saved after each node without writing its whole history each time.
+/// The changes contain the current state of the run, and the part of its history after the earlier
+/// save. So a long run can be saved after each node without writing its whole history each time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SavedChanges {
     since: SavePoint,
@@ -46,9 +46,9 @@ pub struct SavedChanges {
 /// saved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavePoint {
-    /// Number of nodes that had run.
+    /// Number of nodes that had run at this position.
     executed: usize,
-    /// Number of deliveries that had been made.
+    /// Number of deliveries of outputs that had been made at this position.
     deliveries: usize,
 }
 

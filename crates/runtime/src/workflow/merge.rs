@@ -53,17 +53,18 @@ pub struct LatestValues;
 /// A merge strategy: each key of the merged input has the list of its values in all inputs, in
 /// order of arrival. If a value is itself a list, its elements are added.
 ///
-/// The lists of a node inside a loop grow by the values of each round. If inputs begin with the
-/// list of the previous round, as from a node that returns all its input, this list is added once.
-/// A new answer with the same values looks like this list, so it adds nothing.
+/// In a loop, an input may begin with the list of the previous round, as from a node that returns
+/// all its input. The merged list then contains the previous list once, followed by the new values.
+/// New values that equal the previous list look like that list, so they are not added.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AppendValues;
 
 /// A merge strategy: the merged input has one field for each node that delivered an input, with the
 /// node's id as the key. If a node delivered several inputs, the field contains the last one.
 ///
-/// In a loop, the unchanged inputs of the previous round are left out of the new ones. So the data
-/// does not grow by itself if a processor returns all its input. A changed input counts as new.
+/// In a loop, an input may contain inputs that were merged in the previous round, as from a
+/// processor that returns all its input. Unchanged ones are removed, so that the data does not grow
+/// in each round. Changed ones are kept.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ByNode;
 
@@ -143,7 +144,8 @@ impl MergeStrategy for ByNode {
 }
 
 /// Removes the inputs of the previous round from a value, at any depth. `previous` contains these
-/// inputs by node. An input that is no object or list holds no other inputs, so it stays.
+/// inputs by node. Only objects and lists are removed, because no other value contains earlier
+/// inputs.
 fn remove_earlier_inputs(value: &mut Value, previous: &Map<String, Value>) {
     match value {
         Value::Object(fields) => {
@@ -171,8 +173,8 @@ fn branch_name(index: usize) -> String {
 }
 
 /// Removes the fields `branch_0`, `branch_1` and so on from `value` if it contains at least the
-/// first two. Then an earlier merge added them, because every merge has at least two inputs. A
-/// single `branch_0` can be a field of the user's data.
+/// first two. Only an earlier merge can have added both, because every merge has at least two
+/// inputs. A single `branch_0` can be a field of the user's data.
 fn remove_earlier_branches(value: &mut Value) {
     let Value::Object(fields) = value else { return };
     if fields.contains_key(&branch_name(0)) && fields.contains_key(&branch_name(1)) {

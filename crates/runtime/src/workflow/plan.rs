@@ -42,8 +42,8 @@ pub(super) struct PlanStep {
     /// Source nodes of the incoming edges, without loop-backs; a node with two edges to this node
     /// is listed twice. The node runs when it has received as many inputs as it has such edges.
     pub(super) incoming: Vec<NodeId>,
-    /// Whether the run keeps the merged input of the node for the next round: the merge strategy
-    /// needs it, and a path leads from the node back to it.
+    /// Whether the run keeps the merged input of the node for the next round. True if the merge
+    /// strategy needs this input, and a path leads from the node back to itself.
     pub(super) keeps_merged: bool,
 }
 
@@ -59,8 +59,8 @@ impl PlanStep {
         self.builder_router.as_deref().or_else(|| processor.router())
     }
 
-    /// Converts the node to a vertex for the graph check. The vertex of a parallel node includes
-    /// its router, so that the check can report this mistake: parallel nodes have no router.
+    /// Converts the node to a vertex for the graph check. A parallel node must not have a router.
+    /// If it has one, the vertex includes the router, so that the check reports this mistake.
     pub(super) fn to_vertex(&self) -> Vertex {
         let router = if self.is_parallel() { self.builder_router.as_deref() } else { self.router() };
         let routes = router.map(|router| router.routes(&self.next).into());

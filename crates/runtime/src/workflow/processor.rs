@@ -18,15 +18,15 @@ pub type ProcessError = Box<dyn Error + Send + Sync>;
 pub type ProcessResult = Result<Value, ProcessError>;
 
 /// Does the work of a node. One processor is created per node and serves all runs, possibly
-/// concurrently. So it must store the state of one run in the [`Call`]'s memory.
+/// concurrently. So a processor must store the state of one run in the [`Call`]'s memory.
 pub trait Processor: Send + Sync {
     /// Converts an input to an output. An error, a panic or an exceeded time limit fails only this
     /// call: the node delivers no output, and the workflow continues.
     fn process<'a>(&'a self, call: &'a Call, input: Value) -> BoxFuture<'a, ProcessResult>;
 
-    /// Returns the router that selects the receivers of the node's outputs, if the processor
-    /// provides one. A router that was set in the builder takes precedence. If there is no router,
-    /// every next node receives the outputs.
+    /// Returns the router that selects the receivers of the node's outputs; `None` if the processor
+    /// provides no router. A router that was set in the builder takes precedence. If there is no
+    /// router, every next node receives the outputs.
     fn router(&self) -> Option<&dyn ConditionalRouter> {
         None
     }

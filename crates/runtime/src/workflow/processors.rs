@@ -168,9 +168,9 @@ impl Processor for Loop {
 pub struct Vote {
     /// The smallest fraction of votes in favour at which the vote approves, from 0 to 1.
     pub threshold: f64,
-    /// The fields that contain votes. A voter may also be a node, if the inputs are merged by
-    /// [`ByNode`](super::ByNode): its vote is the field `vote` of its output. Without voters, every
-    /// field that is a text is a vote, also a text of a node that does not vote.
+    /// The fields that contain votes. If [`ByNode`](super::ByNode) merged the inputs, a voter may
+    /// also be a node, whose vote is the field `vote` of the node's output. If no voters are named,
+    /// every field that is a text counts as a vote, even if its node does not vote.
     #[serde(default)]
     pub voters: Vec<String>,
 }
@@ -180,8 +180,8 @@ pub struct Vote {
 pub struct VoteDecision {
     /// Whether the fraction of votes in favour reaches the threshold.
     pub approved: bool,
-    /// Number of votes. It is 1 if no voters are named and the input has no text fields; such an
-    /// input counts as one vote in favour.
+    /// Number of votes. The number is 1 if no voters are named and the input has no text fields;
+    /// such an input counts as one vote in favour.
     pub total_votes: usize,
     /// Number of votes in favour.
     pub yes_votes: usize,

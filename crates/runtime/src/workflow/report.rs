@@ -44,8 +44,8 @@ pub struct Delivery {
     pub from: NodeId,
     /// The node that received the output.
     pub to: NodeId,
-    /// Whether this was the last missing input, so that the receiving node can run. Always true for
-    /// a loop-back (an edge to an earlier node) and for an unknown node.
+    /// Whether this delivery was the last missing input, so that the receiving node can run. Always
+    /// true for a loop-back (an edge to an earlier node) and for an unknown node.
     pub ready: bool,
     /// Whether the edge leads back to an earlier node (a loop-back), as declared by the rule that
     /// selected the edge.
@@ -74,8 +74,8 @@ pub struct Stall {
     pub node: NodeId,
     /// The nodes whose inputs have arrived, in order of arrival.
     pub received: Vec<NodeId>,
-    /// The nodes whose delivery is missing. A node with two edges to the waiting node may be listed
-    /// twice.
+    /// The nodes from which a delivery is still missing. A node with two edges to the waiting node
+    /// may be listed twice.
     pub waiting_for: Vec<NodeId>,
 }
 

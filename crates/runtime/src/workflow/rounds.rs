@@ -31,10 +31,10 @@ pub(super) struct RoundCounter {
 
 impl RoundCounter {
     /// Writes the round number into the field `field` of a node's input, before the node runs. If
-    /// the node's loop is already running, this is the number of the current round. Otherwise a new
+    /// the node's loop is already running, the current round's number is written. Otherwise a new
     /// loop starts, and its first number is the one that the workflow's caller gave in this field.
-    /// It is 1 if the caller gave none, or if this counter has written the field for an earlier
-    /// loop.
+    /// The first number is 1 if the caller gave none, or if this counter has written the field for
+    /// an earlier loop.
     pub(super) fn enter_node(&mut self, node: &NodeId, field: &str, input: &mut Value) {
         match self.current.get(node) {
             Some(round) => write_round(input, field, *round),

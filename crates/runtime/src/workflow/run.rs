@@ -83,7 +83,7 @@ pub(super) struct RunState {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     merged: BTreeMap<NodeId, Value>,
     rounds: RoundCounter,
-    /// Nodes that failed and should run again. They run when no other node is left to run.
+    /// Nodes that failed and should run again. Such nodes run when no other node is left to run.
     again: VecDeque<ReadyNode>,
     /// The nodes that failed after they had started, with their inputs. Each number is the index of
     /// the node's failure in the report.

@@ -44,22 +44,24 @@ pub(super) struct LoopSettings {
     /// The node that runs in each round. Its placeholders are filled in each round.
     pub body: PlanNode,
     items: Option<Vec<Json>>,
-    /// The number of rounds that the config of the `LOOP` node allows: the smallest of its numbers
-    /// and the length of its list. `None` if it sets no number and no list.
+    /// The number of rounds that the config of the `LOOP` node allows: the minimum of the length of
+    /// its list and the numbers of rounds that it sets. `None` if it sets neither.
     bound: Option<u64>,
     condition: Option<Condition>,
 }
 
 /// Returns the node without its condition and its loop body, so that the placeholders in the rest
-/// of its config can be filled. In a condition, `${a.b}` is a name that the engine evaluates; a
-/// value in its place could change the condition. The body of a loop is filled in each round.
+/// of its config can be filled. In the condition, `${a.b}` must stay, because the engine evaluates
+/// it as a name; a value in its place could change the condition. The body of a loop is filled in
+/// each round.
 pub(super) fn without_control_fields(node: &PlanNode) -> PlanNode {
     let mut node = node.clone();
     node.config.retain(|name, _| *name != BODY_FIELD && !CONDITION_FIELDS.contains(&&**name));
     node
 }
 
-/// Checks the config of a `CONDITION` or `LOOP` node before the plan runs.
+/// Checks the config of a `CONDITION` or `LOOP` node before the plan runs. Returns an error if the
+/// node cannot run with this config.
 pub(super) fn check_config(node: &PlanNode, settings: &RunSettings) -> Result<(), PlanError> {
     let known: &[&str] = match &*node.kind {
         CONDITION_KIND => &["timeout"],
@@ -131,7 +133,8 @@ pub(super) fn evaluate_condition(state: &RunState, node: &PlanNode, input: &Json
 
 impl LoopSettings {
     /// Reads the settings of a `LOOP` node: the condition and the body from `node`, the list and
-    /// the numbers of rounds from `filled_config`, where placeholders are filled.
+    /// the numbers of rounds from `filled_config`, where placeholders are filled. Returns an error
+    /// if a setting is invalid, or if nothing ends the loop.
     pub fn read(node: &PlanNode, filled_config: &Json) -> Result<LoopSettings, String> {
         let body = read_body(node).map_err(|error| error.to_string())?;
         let condition = read_condition(node).map_err(|error| error.to_string())?;
@@ -210,7 +213,8 @@ impl Plan {
     }
 
     /// Reads a plan from a payload that [`Plan::to_payload_with_bodies`] wrote and the rules may
-    /// have corrected. The corrected bodies replace the loop bodies of `self`.
+    /// have corrected. The corrected bodies replace the loop bodies of `self`. Returns an error if
+    /// the corrected payload is no valid plan.
     pub fn plan_with_bodies(&self, payload: &Json) -> Result<Plan, PlanError> {
         let mut payload = payload.clone();
         for node in self.nodes.iter().filter(|node| node.kind == LOOP_KIND) {

@@ -247,7 +247,7 @@ impl PlanStep {
     }
 
     /// Creates the processor of a node and runs it once, after the placeholders of the node are
-    /// filled.
+    /// filled. Returns the processor's output, or the reason why the attempt failed.
     async fn call_processor(
         &self,
         factory: &ProcessorFactory,

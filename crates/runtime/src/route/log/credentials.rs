@@ -13,15 +13,16 @@ const SECRET_HEADERS: [&str; 5] =
 const NAME_FIELDS: [&str; 2] = ["name", "key"];
 /// The field that contains a header's value, if headers are a list of objects.
 const VALUE_FIELD: &str = "value";
-/// Minimum length in bytes of a credential, or of its start in a truncated text, that is searched
-/// for in other texts. Shorter ones would match by chance.
+/// Minimum length in bytes of a credential that is searched for in other texts. A truncated text
+/// that is compared with the start of a credential must have this length too. Shorter texts would
+/// match by chance.
 const MIN_CREDENTIAL_BYTES: usize = 4;
-/// Minimum length in bytes of a text that is masked because it is a part of a credential, such as a
-/// match of a pattern.
+/// Minimum length in bytes of a text that is masked because a credential contains it. An example is
+/// the text that a pattern matched.
 const MIN_PART_BYTES: usize = 8;
 
-/// The credentials that were masked in the headers of a message. They are masked in the other parts
-/// of its log line too.
+/// The credentials that were masked in the headers of a message. The same credentials are then
+/// masked in the other parts of the message's log line.
 #[derive(Default)]
 pub struct Credentials(Vec<String>);
 
@@ -56,7 +57,7 @@ impl Credentials {
                 headers
                     .iter_mut()
                     .filter(|(name, _)| is_secret(name))
-                    .for_each(|(_, value)| self.take(value));
+                    .for_each(|(_, value)| self.mask_and_store(value));
             }
             Json::Array(headers) => headers.iter_mut().for_each(|header| self.mask_header(header)),
             _ => {}
@@ -71,7 +72,7 @@ impl Credentials {
                 if let [Json::String(name), values @ ..] = pair.as_mut_slice()
                     && is_secret(name)
                 {
-                    values.iter_mut().for_each(|value| self.take(value));
+                    values.iter_mut().for_each(|value| self.mask_and_store(value));
                 }
             }
             Json::Object(fields) => {
@@ -79,7 +80,7 @@ impl Credentials {
                 if name.is_some_and(is_secret)
                     && let Some(value) = fields.get_mut(VALUE_FIELD)
                 {
-                    self.take(value);
+                    self.mask_and_store(value);
                 }
             }
             _ => {}
@@ -87,7 +88,7 @@ impl Credentials {
     }
 
     /// Masks a value, and stores the texts and numbers in it as credentials.
-    fn take(&mut self, value: &mut Json) {
+    fn mask_and_store(&mut self, value: &mut Json) {
         self.remember(std::mem::replace(value, Json::from(MASK)));
     }
 

@@ -63,7 +63,7 @@ struct LogLine<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     host_failures: Vec<&'a str>,
     /// Why the history may have lacked messages that the rules read: `no_key` (the message has no
-    /// history key) or `dropped` (`at most` has removed messages).
+    /// history key) or `dropped` (the history's limit `at most` has removed messages).
     #[serde(skip_serializing_if = "Option::is_none")]
     history_gap: Option<&'static str>,
     elapsed_us: u64,
@@ -114,7 +114,8 @@ impl QueuedEntry {
         QueuedEntry { record, outcome: outcome_without_reply, result, error, missing_permissions }
     }
 
-    /// Returns the log line as JSON, including the line feed at its end.
+    /// Returns the log line as JSON, including the line feed at its end. Returns an error if the
+    /// message contains a number that is not valid JSON.
     pub(super) fn to_line(&self, options: LineOptions) -> Result<Vec<u8>, serde_json::Error> {
         let record = &self.record;
         let explanation =

@@ -94,7 +94,8 @@ impl<W: Write> LogWriter<W> {
         })
     }
 
-    /// Writes the bytes of the current line that the output has not accepted yet.
+    /// Writes the bytes of the current line that the output has not accepted yet. After an error,
+    /// the rest of the line can be written by another call.
     fn finish_line(&mut self) -> io::Result<()> {
         if self.line.is_empty() {
             return Ok(());
