@@ -9,7 +9,8 @@ use serde_json::Value as Json;
 /// Maximum number of routes that one solver query combines, for example the routes that together
 /// hide another route.
 pub(super) const MAX_ROUTES_TOGETHER: usize = 40;
-/// Number of steps that are charged for any decision, in addition to those for rules and fields.
+/// Number of steps that are charged for any decision, in addition to the steps for its rules and
+/// fields.
 const STEPS_PER_DECISION: usize = 50;
 /// Number of rules in a table that are charged as one step. The number is high because the index
 /// excludes most rules.

@@ -96,7 +96,8 @@ impl Solver<'_> {
         found
     }
 
-    /// Groups the quantifiers among the literals by their lists.
+    /// Collects what the quantifiers among the literals require of list elements, grouped by the
+    /// lists.
     fn requirements_by_list(&self, literals: &[AtomLiteral]) -> BTreeMap<ElementKey, ListRequirements> {
         let normal = self.builder.normal_so_far();
         let mut by_list: BTreeMap<ElementKey, ListRequirements> = BTreeMap::new();

@@ -14,7 +14,8 @@ pub(super) struct MergedPrograms {
     pub program: Program,
     /// The renumbered conditions of the new program's rules, indexed by rule id.
     pub conditions: Vec<Cond>,
-    /// The values of the old program, followed by the renumbered values of the new program.
+    /// The expressions of computed values (such as arguments) of the old program, followed by the
+    /// renumbered ones of the new program.
     pub values: Vec<Expr>,
     /// Whether equal conditions have equal results in both programs. False if the limits on the
     /// work of a decision differ, because a condition may then exceed the limit of only one
@@ -82,7 +83,8 @@ impl MergedPrograms {
     }
 }
 
-/// True if both slots read the same values. The order of an enumeration does not matter.
+/// True if both slots read the same field as the same kinds of value. The order of the texts in an
+/// enumeration does not matter.
 fn is_same_slot(a: &Slot, b: &Slot) -> bool {
     let is_same_enumeration = match (&a.values, &b.values) {
         (Some(a), Some(b)) => a.is_subset(b) && b.is_subset(a),

@@ -7,8 +7,8 @@ use super::solver::LimitedSolver;
 use hashbrown::{HashMap, HashSet};
 use std::collections::VecDeque;
 
-/// For each new statement, its counterpart in the old version. The index of each vector is the
-/// index of the new statement.
+/// For each new statement, its counterpart in the old version. Each vector has one element for each
+/// new statement, in order.
 pub(super) struct StatementPairs {
     /// Index of the old statement with equal meaning, or else with equal name; `None` if there is
     /// neither.

@@ -22,14 +22,14 @@ use time::Duration;
 const MAX_STARTS: usize = 32;
 /// Maximum number of earlier messages whose values are tried in the current message.
 const MAX_ELEMENTS: usize = 8;
-/// Maximum number of evaluations of parts that read the history.
+/// Maximum number of evaluations of parts of conditions that read the history.
 const MAX_EVALUATIONS: usize = 20_000;
 
 /// The path of a message field: the names of the records that contain the field, from the outside
 /// to the inside, and its own name.
 type Path = Vec<Arc<str>>;
 
-/// Rules in which the parts that read the history are replaced by constants.
+/// Rules in which constants replace the parts of conditions that read the history.
 pub(super) struct AssumedPast {
     /// The fields, `let`s and functions of the rules.
     pub program: Program,
@@ -227,7 +227,8 @@ impl<'p> PastTerms<'p> {
         self.terms.iter().map(value_of).collect()
     }
 
-    /// Copies the rules, and replaces each part that reads the history by its value in `values`.
+    /// Copies the rules, and replaces each part of a condition that reads the history by its value
+    /// in `values`.
     pub fn with_assumed_values(&self, values: &[TermValue]) -> AssumedPast {
         let mut values = values.iter();
         self.copy_with(&mut |term| match (term, values.next()) {

@@ -30,7 +30,7 @@ pub(super) const MISSING_SOURCE: &str = "…";
 /// Number of `let`s in the program that are charged as one step of an evaluation, because the
 /// evaluator allocates memory for each `let`.
 const LETS_PER_STEP: usize = 16;
-/// Steps that are charged for any evaluation, in addition to the `let`s.
+/// Steps that are charged for any evaluation, in addition to the steps for the `let`s.
 const EVALUATION_STEPS: usize = 20;
 
 /// Maximum length of quoted source text, in characters. `MAX_INPUT_CHARS` limits the length of a

@@ -26,7 +26,7 @@ pub(super) struct PredicateShape {
     /// Whether the predicate is true for exactly the values in `constants` and for no other value,
     /// such as a text in another case.
     pub finite: bool,
-    /// How the truth depends on the operand if the operand is a text.
+    /// How the predicate's truth depends on the operand if the operand is a text.
     pub on_text: TextDependence,
     /// The elements that the predicate searches a list for; `None` if it searches no list.
     pub elements: Option<ElementSet>,

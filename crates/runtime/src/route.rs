@@ -387,7 +387,7 @@ fn undecided_outcome(unknown_entry: &UnknownEntry, rules: &LiveRules) -> Outcome
 }
 
 /// A decision whose handler has not finished. The decision is counted and logged exactly once. If
-/// the caller stops waiting, it is counted and logged when this value is dropped.
+/// the caller stops waiting, the decision is counted and logged when this value is dropped.
 struct PendingDecision {
     shared: Arc<RouterShared>,
     record: Option<DecisionRecord>,

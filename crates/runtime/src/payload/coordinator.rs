@@ -390,8 +390,8 @@ impl Coordinator {
     }
 
     /// Returns the fallback decision to propose in place of a rejected decision. `None` if the
-    /// rules declare no fallback, if one of its kind was already rejected, or if the program's
-    /// fallback function returns no payload.
+    /// rules declare no fallback, if a decision of its kind was already rejected, or if the
+    /// program's fallback function returns no payload.
     fn fallback_decision(&self, rejected: &Rejected, judges: &Judges) -> Option<DecisionEvent> {
         let kind = rejected.fallback.as_ref()?;
         let mut instead_of = rejected.decision.instead_of.clone();

@@ -33,7 +33,8 @@ pub(super) type ProcessorFactory =
 /// How the nodes of one type do their work.
 #[derive(Clone)]
 pub(super) enum NodeWork {
-    /// A processor does the work. This function creates the processor for each attempt.
+    /// A processor does the work of the node. The contained function creates the processor for each
+    /// attempt.
     Processor(ProcessorFactory),
     /// The engine evaluates the node's condition.
     Condition,

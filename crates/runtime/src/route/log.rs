@@ -132,8 +132,8 @@ impl DecisionLogBuilder {
     }
 
     /// Sets whether each line contains the full explanation of the decision. Default: false. To
-    /// explain the decision, the thread that writes the log decides the message again, and again
-    /// calls the program's functions that the rules use.
+    /// explain the decision, the thread that writes the log decides the message again. The second
+    /// decision repeats the calls of the program's functions that the rules use.
     pub fn explanation(mut self, included: bool) -> Self {
         self.options.explanation = included;
         self

@@ -177,8 +177,8 @@ impl CallPermit<'_> {
 }
 
 impl Drop for CallPermit<'_> {
-    /// Ends a test whether the handler has recovered, even if the caller stopped waiting. Then the
-    /// next message may make such a test.
+    /// Ends the test call that shows whether the handler has recovered, even if the caller stopped
+    /// waiting. The next message may then make another test call.
     fn drop(&mut self) {
         if self.is_test {
             self.circuit.test_running.store(false, Ordering::Release);

@@ -70,8 +70,8 @@ pub struct WorkflowBuilder {
     processors: HashMap<NodeId, Arc<dyn Processor>>,
     routers: HashMap<NodeId, Arc<dyn ConditionalRouter>>,
     merge: Arc<dyn MergeStrategy>,
-    /// Merge strategies of single nodes, set by [`WorkflowBuilder::merge_at`]. They override
-    /// `merge`.
+    /// Merge strategies of single nodes, set by [`WorkflowBuilder::merge_at`]. Such a strategy
+    /// overrides `merge` for its node.
     merges: HashMap<NodeId, Arc<dyn MergeStrategy>>,
     step_limit: usize,
     byte_limit: usize,
@@ -80,8 +80,7 @@ pub struct WorkflowBuilder {
 }
 
 impl WorkflowBuilder {
-    /// Merge strategies of single nodes, set by [`WorkflowBuilder::merge_at`]. Such a strategy
-    /// overrides `merge` for its node.
+    /// Adds a node to the workflow. The order of the calls is the order of the nodes.
     #[must_use]
     pub fn node(mut self, node: Node) -> Self {
         self.nodes.push(node);
