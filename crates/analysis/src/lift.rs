@@ -26,7 +26,8 @@ fn cond_without_span(kind: CondKind) -> Cond {
 }
 
 impl NormalToHir<'_> {
-    /// Converts a predicate to a typed condition, which may be true, false or unknown.
+    /// Converts a predicate to a typed condition that has the same truth value for every message:
+    /// true, false or unknown.
     pub fn lift_pred(&self, pred: &NPred) -> Cond {
         let op = match pred.ask {
             TestKind::Truth => None,

@@ -27,7 +27,8 @@ use words::RequirementWords;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct WhyNot {
-    /// The requested statement, preceded by the names of the `goto`s that lead to it.
+    /// The name of the requested statement, after the names of the `goto`s that lead to it. The
+    /// names are joined by ` → `.
     pub route: String,
     /// The statement that the message selects now; `None` if the message selects none.
     pub taken_by: Option<String>,

@@ -4,7 +4,8 @@ use super::CliError;
 use super::term::Out;
 use similar::TextDiff;
 
-/// Writes the differing lines of two texts of a file, with three lines of context.
+/// Writes the changes from `old` to `new`, two versions of the file `name`, as a unified diff with
+/// three lines of context.
 pub fn write_patch(name: &str, old: &str, new: &str, out: &mut Out) -> Result<(), CliError> {
     let diff = TextDiff::from_lines(old, new);
     out.write_source(&diff.unified_diff().context_radius(3).header(name, name).to_string())

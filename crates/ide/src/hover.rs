@@ -44,7 +44,7 @@ impl Analysis {
         let text = self.text(file);
         let tokens = significant_tokens(text);
         let Some(index) = tokens.iter().position(|token| token.start <= offset && offset < token.end) else {
-            return code_in_comment(file, text, offset);
+            return diagnostic_code_hover(file, text, offset);
         };
         let token = tokens[index];
         if token.kind == TokenKind::Number {
@@ -265,7 +265,7 @@ fn number_hover(number: &str, span: Span) -> Option<Hover> {
 }
 
 /// Returns the hover text of a code such as `W0201` in a comment; `None` for other words.
-fn code_in_comment(file: FileId, text: &str, offset: u32) -> Option<Hover> {
+fn diagnostic_code_hover(file: FileId, text: &str, offset: u32) -> Option<Hover> {
     let comment = lex::tokenize(text, 0).find(|token| token.start <= offset && offset < token.end)?;
     if !matches!(comment.kind, TokenKind::Comment | TokenKind::DocComment | TokenKind::SlashComment) {
         return None;

@@ -77,7 +77,8 @@ pub struct CoveredItem {
     /// How often the statement was chosen or the condition was true. For a payload rule, how often
     /// the rule was violated.
     pub yes: usize,
-    /// How often the statement was evaluated but not chosen, or the condition was not true.
+    /// For a statement, how often it was evaluated but not chosen. For a condition, how often it was
+    /// false, and not unknown. For a payload rule, how often it was not violated.
     pub no: usize,
     /// Which part of the coverage is missing, and why; `None` if the statement or condition is
     /// fully covered.

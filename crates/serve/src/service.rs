@@ -139,7 +139,7 @@ pub(crate) fn read_request<'b, R: Deserialize<'b>>(body: &'b [u8]) -> Result<R, 
 /// The reason why a text is not the expected JSON object.
 pub(crate) struct WrongObject {
     /// True if the text is JSON, but not the expected object.
-    pub is_data: bool,
+    pub is_json: bool,
     pub text: String,
 }
 
@@ -148,12 +148,12 @@ pub(crate) fn read_fields<'b, R: Deserialize<'b>>(text: &'b [u8]) -> Result<R, W
     match serde_json::from_slice(text) {
         // Serde would also accept an array with the values of the fields.
         Ok(_) if text.trim_ascii_start().starts_with(b"[") => Err(WrongObject {
-            is_data: true,
+            is_json: true,
             text: "an array is given, but an object is expected".to_owned(),
         }),
         Ok(fields) => Ok(fields),
         Err(error) => {
-            Err(WrongObject { is_data: error.is_data(), text: without_type_names(&error.to_string()) })
+            Err(WrongObject { is_json: error.is_data(), text: without_type_names(&error.to_string()) })
         }
     }
 }

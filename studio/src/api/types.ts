@@ -1721,7 +1721,7 @@ text: string, } | { "kind": "disable",
  */
 disabled: boolean, } | { "kind": "add", } | { "kind": "new", } | { "kind": "move",
 /**
- * Key of the other row's statement, in the same table.
+ * Key of the statement in front of whose row this row is moved. Both are in one table.
  */
 before: string, };
 

@@ -238,7 +238,7 @@ mod tests {
     const FOLD_STRICT: TextMode = TextMode { fold: true, full: false, form: NormalizationForm::StrictNfkc };
     const FULL: TextMode = TextMode { full: true, ..FOLD };
     const FULL_NFC: TextMode = TextMode { full: true, ..FOLD_NFC };
-    const FULL_NFKC: TextMode = TextMode { full: true, ..FOLD_NFKC };
+    const FULL_FOLD_NFKC: TextMode = TextMode { full: true, ..FOLD_NFKC };
     const FULL_VISIBLE: TextMode = TextMode { full: true, ..FOLD_VISIBLE };
     const FULL_STRICT: TextMode = TextMode { full: true, ..FOLD_STRICT };
     const ALL: [TextMode; 15] = [
@@ -254,7 +254,7 @@ mod tests {
         FOLD_STRICT,
         FULL,
         FULL_NFC,
-        FULL_NFKC,
+        FULL_FOLD_NFKC,
         FULL_VISIBLE,
         FULL_STRICT,
     ];
@@ -295,7 +295,7 @@ mod tests {
             (FULL, "STRAẞE straße ŉ İı", "strasse strasse ʼn i\u{307}ı"),
             (FULL, "Plain TEXT", "plain text"),
             (FULL_NFC, "H\u{331} ẖ ß", "ẖ ẖ ss"),
-            (FULL_NFKC, "ＳＴＲＡẞＥ ﬃ", "strasse ffi"),
+            (FULL_FOLD_NFKC, "ＳＴＲＡẞＥ ﬃ", "strasse ffi"),
             (FULL_VISIBLE, "stra\u{ad}ße", "strasse"),
         ] {
             assert_eq!(check(mode, text), expected, "{mode:?} {text:?}");

@@ -30,9 +30,9 @@ pub type Scratch = Vec<(u64, u64)>;
 #[derive(Clone, Debug)]
 pub struct SimilarityPattern {
     /// Number of characters of the text before it was prepared.
-    characters: usize,
+    original_char_count: usize,
     /// Number of characters of the prepared text: lower-cased, with white space collapsed.
-    len: usize,
+    prepared_len: usize,
     /// The distinct characters of the prepared text, sorted.
     chars: Vec<char>,
     /// Maps an ASCII code to the index of the character in `chars` plus one. 0 means that the text
@@ -74,12 +74,19 @@ impl SimilarityPattern {
                 *entry = index_plus_one;
             }
         }
-        SimilarityPattern { characters: text.chars().count(), len, chars, ascii, starts, masks }
+        SimilarityPattern {
+            original_char_count: text.chars().count(),
+            prepared_len: len,
+            chars,
+            ascii,
+            starts,
+            masks,
+        }
     }
 
     /// Returns the number of characters of the text before it was prepared.
     pub fn char_count(&self) -> usize {
-        self.characters
+        self.original_char_count
     }
 
     /// Returns the positions of `c` in the prepared text, as pairs of block index and bit mask.
@@ -101,7 +108,7 @@ impl SimilarityPattern {
     pub fn score(&self, text: &str, scratch: &mut Scratch) -> f64 {
         let mut column = DistanceColumn::new(self, scratch);
         for_each_normalized_char(text, |c| column.advance_column(self.char_masks(c)));
-        let longer_len = self.len.max(column.steps);
+        let longer_len = self.prepared_len.max(column.steps);
         if longer_len == 0 { 1.0 } else { (longer_len - column.distance) as f64 / longer_len as f64 }
     }
 }
@@ -123,9 +130,9 @@ struct DistanceColumn<'a> {
 impl<'a> DistanceColumn<'a> {
     fn new(pattern: &SimilarityPattern, scratch: &'a mut Scratch) -> Self {
         scratch.clear();
-        scratch.resize(pattern.len.div_ceil(BLOCK_BITS), (!0, 0));
-        let lowest = 1 << (pattern.len.wrapping_sub(1) % BLOCK_BITS);
-        DistanceColumn { vertical: scratch, lowest, distance: pattern.len, steps: 0 }
+        scratch.resize(pattern.prepared_len.div_ceil(BLOCK_BITS), (!0, 0));
+        let lowest = 1 << (pattern.prepared_len.wrapping_sub(1) % BLOCK_BITS);
+        DistanceColumn { vertical: scratch, lowest, distance: pattern.prepared_len, steps: 0 }
     }
 
     /// Processes one character of the other text; `masks` are its positions in the prepared text.

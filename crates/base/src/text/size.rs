@@ -5,10 +5,11 @@
 use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind};
 use regex_syntax::utf8::{Utf8Sequence, Utf8Sequences};
 
-/// Maximum memory of one compiled regular expression, in bytes. Bound on memory, not tuned.
+/// Maximum memory of one compiled regular expression, in bytes. The value only bounds memory; it is
+/// not tuned.
 pub const REGEX_SIZE_LIMIT: usize = 10 << 20;
 /// Default limit on the estimated memory of all regular expressions of a rule set, in bytes.
-/// `settings` can change this limit. Bound on memory, not tuned.
+/// The setting `regex_memory` changes this limit. The value only bounds memory; it is not tuned.
 pub const DEFAULT_REGEX_MEMORY: usize = 256 << 20;
 
 /// Upper bound for the memory of one automaton state, in bytes. Not tuned: with a smaller bound,

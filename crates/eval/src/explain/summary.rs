@@ -142,8 +142,9 @@ struct MissedRoute<'a> {
     is_near_miss: bool,
 }
 
-/// A route that was tried and not chosen, although an operand of its condition was true. Also a
-/// route whose condition was unknown, or whose operands were ignored because values are missing.
+/// A route that was tried and not chosen, but nearly: an operand of its condition was true, or the
+/// condition was unknown. Also a branch of a choice all of whose conditions were ignored, because
+/// values that they read are missing.
 #[derive(Clone, Debug)]
 pub struct NearMiss<'a> {
     /// The recorded evaluation of the route that was not chosen.

@@ -15,7 +15,7 @@ use rulec_syntax::ast;
 
 /// Last words of the names of values that contain one IP address. A value named `source` or
 /// `network` may also contain a network.
-const ADDRESSES: &[&str] =
+const ADDRESS_NAME_WORDS: &[&str] =
     &["ip", "ipv4", "ipv6", "ipaddr", "ipaddress", "addr", "address", "host", "client", "peer"];
 
 impl Checker<'_> {
@@ -40,7 +40,7 @@ impl Checker<'_> {
         };
         let is_address = || {
             let name = self.name_of_value(value);
-            name.is_some_and(|name| ADDRESSES.contains(&last_word(&name).as_str()))
+            name.is_some_and(|name| ADDRESS_NAME_WORDS.contains(&last_word(&name).as_str()))
         };
         if !(is_equality || searches) || !value.ty.kinds.overlaps(KindSet::STRING) || !is_address() {
             return;

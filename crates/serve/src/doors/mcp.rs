@@ -147,7 +147,7 @@ async fn answer(app: &Arc<App>, admitted: &Admitted, request: &[u8]) -> Answer {
     let request: RpcRequest<'_> = match read_fields(request) {
         Ok(request) => request,
         Err(wrong) => {
-            let code = if wrong.is_data { INVALID_REQUEST } else { PARSE_ERROR };
+            let code = if wrong.is_json { INVALID_REQUEST } else { PARSE_ERROR };
             return Answer::NoRequest(respond(None, Err(RpcError::new(code, wrong.text))));
         }
     };

@@ -288,7 +288,7 @@ pub enum RowChange {
     New {},
     /// Moves the row in front of another row.
     Move {
-        /// Key of the other row's statement, in the same table.
+        /// Key of the statement in front of whose row this row is moved. Both are in one table.
         before: String,
     },
 }

@@ -28,7 +28,7 @@ fn is_digit(c: char) -> bool {
 
 /// True if the match is not part of a longer word or number, such as the `2.3` of the version
 /// `1.2.3`.
-fn is_separate(text: &str, one: &EntityMatch) -> bool {
+fn is_whole_word_or_number(text: &str, one: &EntityMatch) -> bool {
     let (before, after, matched) = (text_before(text, one), text_after(text, one), &text[one.range.clone()]);
     let number_before = before.strip_suffix(['.', ',']).is_some_and(|rest| rest.ends_with(is_digit));
     let number_after = after.strip_prefix(['.', ',']).is_some_and(|rest| rest.starts_with(is_digit));
@@ -52,8 +52,8 @@ pub fn date(text: &str, one: &mut EntityMatch) -> bool {
     // The time of a timestamp follows without a space: `2026-01-31T03:12`.
     let is_timestamp = text_after(text, one).strip_prefix('T').is_some_and(|rest| rest.starts_with(is_digit));
     let alone = match is_timestamp {
-        true => is_separate(&text[..one.range.end], one),
-        false => is_separate(text, one),
+        true => is_whole_word_or_number(&text[..one.range.end], one),
+        false => is_whole_word_or_number(text, one),
     };
     let fields = &mut one.fields;
     let month = fields.get("month").and_then(Json::as_str).map(str::to_lowercase);
@@ -168,7 +168,7 @@ pub fn money(text: &str, one: &mut EntityMatch) -> bool {
     };
     fields.insert("amount".to_owned(), shift_point(&with_decimal_point(&amount), places).into());
     fields.insert("currency".to_owned(), currency.into());
-    is_separate(text, one)
+    is_whole_word_or_number(text, one)
 }
 
 /// Returns the exponent of the power of ten by which a unit multiplies, such as 4 for 万. 0 without
@@ -239,7 +239,7 @@ pub fn phone(text: &str, one: &mut EntityMatch) -> bool {
 /// match is a part of a longer word or number.
 pub fn number(text: &str, one: &mut EntityMatch) -> bool {
     cut_next_word(text, one);
-    if !is_separate(text, one) {
+    if !is_whole_word_or_number(text, one) {
         return false;
     }
     let sign = text_before(text, one).strip_suffix('-').filter(|rest| {

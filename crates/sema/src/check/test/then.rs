@@ -37,7 +37,7 @@ impl<'a> Checker<'a> {
         expect: &'a Expectation,
     ) -> Checked<Then> {
         let score = match &expect.score {
-            Some((sign, number)) => Some(self.read_score(expected, sign, number)?),
+            Some((comparison, number)) => Some(self.read_score(expected, comparison, number)?),
             None => None,
         };
         let Some(then) = &expect.then else { return Ok(Then { score, ..Then::default() }) };
@@ -74,14 +74,14 @@ impl<'a> Checker<'a> {
     fn read_score(
         &mut self,
         expected: &Expect,
-        sign: &Spanned<String>,
+        comparison: &Spanned<String>,
         number: &Spanned<Literal>,
     ) -> Checked<(Arc<str>, f64)> {
         if !matches!(expected, Expect::Flow(_)) {
             let help = message!(
                 "the built-in classifier gives a score to intent flows: `expect flows.refund score >= 0.6`"
             );
-            let score_span = sign.span.to(number.span);
+            let score_span = comparison.span.to(number.span);
             return self.fail(
                 Code::UnknownExpectation,
                 score_span,
@@ -89,10 +89,10 @@ impl<'a> Checker<'a> {
                 help,
             );
         }
-        if !matches!(sign.node.as_str(), ">=" | ">" | "<=" | "<") {
+        if !matches!(comparison.node.as_str(), ">=" | ">" | "<=" | "<") {
             let help = message!("write `>=`, `>`, `<=` or `<` and a number from 0 to 1");
-            let message = message!("a score cannot be compared with `{}`", sign.node);
-            return self.fail(Code::UnknownExpectation, sign.span, message, help);
+            let message = message!("a score cannot be compared with `{}`", comparison.node);
+            return self.fail(Code::UnknownExpectation, comparison.span, message, help);
         }
         let bound = match number.node {
             Literal::Int(number) => number as f64,
@@ -108,7 +108,7 @@ impl<'a> Checker<'a> {
                 help,
             );
         }
-        Ok((sign.node.as_str().into(), bound))
+        Ok((comparison.node.as_str().into(), bound))
     }
 
     fn read_next_nodes(&mut self, then: &'a ExpectedThen) -> Checked<(Vec<Arc<str>>, bool)> {

@@ -100,9 +100,11 @@ fn interval_before(text: &str, span: Span) -> Option<Span> {
     is_interval.then_some(Span { start: start as u32, ..span })
 }
 
-/// Returns the diagnostic for a text in quotes of another language. `slice` is its source text,
-/// with the quotes, and `text` the text of the file. The word before the quotes decides whether a
-/// name or a number is meant. `is_in_flow` is true within a `flow` statement.
+/// Returns the diagnostic for a text in quotes of another language, such as `'refund'`. Where a
+/// name is expected, after `<` or `>`, or after the word `interval` of SQL, it suggests the name,
+/// number or duration without quotes; elsewhere, straight double quotes. `slice` is the quoted text
+/// with its quotes, and `text` the text of the file. `is_in_flow` is true within a `flow`
+/// statement.
 pub(super) fn wrong_quotes_error(span: Span, slice: &str, text: &str, is_in_flow: bool) -> Diagnostic {
     // The word with which SQL writes a duration.
     let interval = interval_before(text, span);
