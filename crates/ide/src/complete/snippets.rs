@@ -7,6 +7,7 @@ use crate::{DeclarationKind, Symbol};
 use rulec_lang::builtins::FnInfo;
 use rulec_lang::ty::KindSet;
 use rulec_syntax::parse::{self, WordRole};
+use rulec_syntax::write::quote_name;
 use std::collections::HashMap;
 
 /// A text with placeholders.
@@ -85,7 +86,7 @@ pub(super) fn call_of_function(info: &FnInfo) -> Snippet {
     let required = &info.params[..info.params.len() - info.optional];
     let argument = |(index, (name, kinds)): (usize, &(&str, KindSet))| match *kinds {
         KindSet::STRING if index > 0 => format!("\"«{name}»\""),
-        _ => format!("«{name}»"),
+        _ => format!("«{}»", quote_name(name)),
     };
     let arguments: Vec<String> = required.iter().enumerate().map(argument).collect();
     call(info.name, &arguments)
@@ -153,8 +154,8 @@ impl CompletionContext<'_> {
             return item;
         }
         let argument = |parameter: &&Symbol| match is_handler {
-            true => format!("{}: «{}»", record_key(&parameter.name), parameter.name),
-            false => format!("«{}»", parameter.name),
+            true => format!("{}: «{}»", record_key(&parameter.name), quote_name(&parameter.name)),
+            false => format!("«{}»", quote_name(&parameter.name)),
         };
         let required = parameters.iter().filter(|parameter| self.is_required(parameter));
         let arguments: Vec<String> = required.map(argument).collect();
