@@ -36,7 +36,7 @@ mod workspace;
 pub use args::ArgsError;
 pub use awaiting::decide_async;
 pub use backend::Backend;
-pub use compile::{CompileError, Compiler};
+pub use compile::{CheckedRules, CompileError, Compiler};
 pub use decision::{Decision, FlowHit, NextNodes};
 pub use entry::{Entry, UnknownEntry};
 pub use host_registry::{HostArgument, HostFunction, HostResult};

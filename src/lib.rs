@@ -59,6 +59,8 @@ mod schema;
 
 #[cfg(feature = "signatures")]
 pub use artifact::signature::{KeyError, SigningKey, VerifyingKey};
+#[doc(hidden)]
+pub use engine::CheckedRules;
 pub use engine::{
     AnalysisError, ArgsError, Backend, CompileError, Compiler, Decision, Edit, EditError, Entry, FlowHit,
     Guard, HostArgument, HostFunction, HostResult, Indexing, LiveRules, NextNodes, PreparedMessage, Rules,

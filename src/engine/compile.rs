@@ -211,22 +211,22 @@ impl Compiler {
         threads.run_both(statements, || drop(trees), finish).1
     }
 
-    /// Compiles the file `path` of a loader. Calls `look` with the parsed files and the checked
-    /// program, even if they have errors, because editors need this data. Trusted keys are not
-    /// checked.
+    /// Parses and checks the file `path` of a loader. Calls `look` with the parsed files and the
+    /// checked program, even if they have errors, because editors need this data. The result can be
+    /// compiled later, on another thread. Trusted keys are not checked.
     #[doc(hidden)]
-    pub fn compile_and_inspect<T>(
+    pub fn inspect<T>(
         &self,
         loader: &dyn Loader,
         path: &str,
         look: impl FnOnce(&Loaded, &Program) -> T,
-    ) -> (Result<Rules, CompileError>, T) {
+    ) -> (CheckedRules, T) {
         text::with_parse_cache(|| {
             let mut loaded = loader::load(Threads::All, loader, path);
             let (program, found) = check::check(&loaded);
-            let (seen, mut allows) = (look(&loaded, &program), check::Suppressions::new(&loaded));
+            let (seen, allows) = (look(&loaded, &program), check::Suppressions::new(&loaded));
             loaded.units.clear();
-            (self.compile_checked(Threads::All, loaded, program, found, &mut allows), seen)
+            (CheckedRules { compiler: self.clone(), loaded, program, found, allows }, seen)
         })
     }
 
@@ -272,6 +272,33 @@ impl Compiler {
     /// Wraps a rule set as [`Rules`] with the engine settings of this compiler.
     pub(super) fn wrap_rule_set(&self, set: RuleSet) -> Rules {
         Rules { shared: Arc::new(SharedRuleSet::new(set)), tier: self.tier, indexing: self.indexing }
+    }
+}
+
+/// Rules that are parsed and checked but not compiled yet. They may have errors.
+#[doc(hidden)]
+pub struct CheckedRules {
+    compiler: Compiler,
+    loaded: Loaded,
+    program: Program,
+    /// The diagnostics of the checker.
+    found: Vec<Diagnostic>,
+    allows: check::Suppressions,
+}
+
+impl CheckedRules {
+    /// Returns the source texts of the rules.
+    pub fn sources(&self) -> &SourceMap {
+        &self.loaded.sources
+    }
+
+    /// Compiles the rules.
+    ///
+    /// # Errors
+    /// If the rules have an error. [`CompileError`] then holds every error and warning.
+    pub fn compile(self) -> Result<Rules, CompileError> {
+        let CheckedRules { compiler, loaded, program, found, mut allows } = self;
+        text::with_parse_cache(|| compiler.compile_checked(Threads::All, loaded, program, found, &mut allows))
     }
 }
 

@@ -3,21 +3,26 @@
 //!
 //! `scope` finds the statement and the brackets around the position. `clauses` selects the
 //! words that this part of the statement allows. `operand` types the value before the position.
-//! `items` lists names and words.
+//! `blocks` and `rules` do so within braces. `items` lists names and words, and `snippets` writes
+//! out the calls and statements that an editor fills in.
 
+mod blocks;
 mod clauses;
 mod items;
 mod operand;
+mod rules;
 mod scope;
+pub mod snippets;
 
 use super::Analysis;
 use super::hover::significant_tokens;
-use items::{keyword_item, new_item, operator_item, statement_items, unquote_name};
+use items::{keyword_item, new_item, operator_item, unquote_name};
 use rulec_base::diag::{Code, Message};
 use rulec_base::span::{FileId, Span};
 use rulec_lang::operators::Op;
 use rulec_syntax::lex::{self, Token, TokenKind};
 use scope::{Scope, is_member, scope_at_end};
+use snippets::Snippet;
 
 /// The kind of a completion item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,6 +46,9 @@ pub struct CompletionItem {
     /// The type or signature of the item, shown next to its label; may be empty.
     pub detail: String,
     pub docs: Message,
+    /// The text to insert instead of the label, with placeholders for the author to fill in. `None`
+    /// for an item without placeholders.
+    pub snippet: Option<Snippet>,
 }
 
 /// The completion items for a position, most likely first, and the span that the chosen item
@@ -62,8 +70,9 @@ impl Analysis {
         let no_items = Completion { replaces: Span { file, start: offset, end: offset }, items: Vec::new() };
         let token_at_offset =
             lex::tokenize(text, 0).find(|token| token.start < offset && offset <= token.end);
-        let is_in_string = token_at_offset
-            .is_some_and(|token| offset < token.end && is_string(token) || is_half_string(token));
+        let is_in_string = token_at_offset.is_some_and(|token| {
+            offset < token.end && is_string(token) || is_half_string(text, token, offset)
+        });
         let replaced = match token_at_offset {
             Some(token) if token.kind == TokenKind::Word || is_in_string => Some(token),
             Some(token) if token.kind == TokenKind::Comment => {
@@ -83,14 +92,27 @@ impl Analysis {
         let tokens = significant_tokens(text);
         let tokens_before = &tokens[..tokens.partition_point(|token| token.end <= start)];
         let scope = scope_at_end(text, tokens_before);
-        let context = CompletionContext { analysis: self, file, text, tokens_before, scope, start };
-        let (first, others) = match is_in_string {
-            true => (Vec::new(), context.string_items()),
+        let end = match replaced {
+            Some(token) if is_in_string => end_of_string(text, token, offset),
+            Some(token) => token.end,
+            None => offset,
+        };
+        let context = CompletionContext {
+            analysis: self,
+            file,
+            text,
+            tokens: &tokens,
+            tokens_before,
+            scope,
+            start,
+            end,
+        };
+        let groups = match is_in_string {
+            true => vec![context.string_items()],
             false => context.completion_items(),
         };
-        let mut items = sort_and_dedup(first);
-        items.extend(sort_and_dedup(others));
-        Completion { replaces: Span { file, start, end: replaced.map_or(offset, |token| token.end) }, items }
+        let items = groups.into_iter().flat_map(sort_and_dedup).collect();
+        Completion { replaces: Span { file, start, end }, items }
     }
 }
 
@@ -106,10 +128,22 @@ fn is_string(token: Token) -> bool {
     matches!(token.kind, TokenKind::String | TokenKind::RawString)
 }
 
-/// True for an opening quote without a closing one at the end of a line, as an author has just
-/// typed it.
-fn is_half_string(token: Token) -> bool {
-    token.kind == TokenKind::UnclosedString && token.end - token.start == 1
+/// True for a string without its closing quote that an author is typing: the offset follows the
+/// opening quote, or the first word of the text.
+fn is_half_string(text: &str, token: Token, offset: u32) -> bool {
+    let typed = text.get(token.start as usize + 1..offset as usize).unwrap_or_default();
+    token.kind == TokenKind::UnclosedString && !typed.contains(char::is_whitespace)
+}
+
+/// Returns the offset at which a string ends that contains `offset`. A string without a closing
+/// quote takes the quote of the next string of its line, or the rest of the line. Such a string
+/// ends at `offset`.
+fn end_of_string(text: &str, token: Token, offset: u32) -> u32 {
+    let line_end = text[offset as usize..].find('\n').map_or(text.len(), |length| offset as usize + length);
+    let line_start = text[..token.start as usize].rfind('\n').map_or(0, |newline| newline + 1);
+    let is_unclosed = |token: Token| token.kind == TokenKind::UnclosedString;
+    let has_half = lex::tokenize(&text[line_start..line_end], 0).any(is_unclosed);
+    if has_half { offset.min(token.end) } else { token.end }
 }
 
 /// Completes the codes in a comment `# rulec: allow`. Returns the codes of all warnings, and the
@@ -140,22 +174,32 @@ struct CompletionContext<'a> {
     analysis: &'a Analysis,
     file: FileId,
     text: &'a str,
+    /// The tokens of the whole file without white space and comments.
+    tokens: &'a [Token],
+    /// The tokens before the position.
     tokens_before: &'a [Token],
     /// The statement and the brackets around the position.
     scope: Scope<'a>,
     /// Offset of the first character that the chosen completion item replaces.
     start: u32,
+    /// Offset after the last character that the chosen completion item replaces.
+    end: u32,
 }
 
 impl<'a> CompletionContext<'a> {
-    /// Returns two lists: the words that begin a statement, if a statement may begin at the
-    /// position, and all other items.
-    fn completion_items(&self) -> (Vec<CompletionItem>, Vec<CompletionItem>) {
-        let Some(last) = self.tokens_before.last() else { return (statement_items(false), Vec::new()) };
+    /// Returns the completion items in groups, the likeliest group first: the words that begin a
+    /// statement, if a statement may begin at the position; the values that fit a comparison; and
+    /// all other items.
+    fn completion_items(&self) -> Vec<Vec<CompletionItem>> {
+        let Some(last) = self.tokens_before.last() else { return vec![self.statement_items(false)] };
         match last.kind {
-            TokenKind::Dot => (Vec::new(), self.member_items()),
-            TokenKind::At => (Vec::new(), vec![keyword_item("private")]),
-            _ => (self.new_statement_items(*last), self.clause_items(*last)),
+            TokenKind::Dot => vec![self.member_items()],
+            TokenKind::At => vec![vec![keyword_item("private")]],
+            _ => {
+                let follows_operand = self.ends_operand(self.tokens_before.len() - 1);
+                let values = if follows_operand { Vec::new() } else { self.enumeration_items() };
+                vec![self.new_statement_items(*last), values, self.clause_items(*last)]
+            }
         }
     }
 
@@ -167,14 +211,14 @@ impl<'a> CompletionContext<'a> {
         let is_in_table = self.scope.owner == "table" || self.scope.head == "table";
         let is_in_braces = self.scope.head == "table" && last.kind == TokenKind::OpenBrace;
         if is_in_braces {
-            return statement_items(true);
+            return self.statement_items(true);
         }
         let Some(indent) = indent.filter(|_| last.kind.ends_operand()) else { return Vec::new() };
         let closed_table = self.scope.head == "table" && self.scope.brackets.is_empty();
         if self.scope.brackets.len() <= table_bracket_count {
-            return statement_items(is_in_table && !closed_table);
+            return self.statement_items(is_in_table && !closed_table);
         }
-        if indent == 0 { statement_items(false) } else { Vec::new() }
+        if indent == 0 { self.statement_items(false) } else { Vec::new() }
     }
 
     /// Returns the text of the token at `index`; empty if there is none.

@@ -4,7 +4,7 @@
 
 use super::{Analysis, DeclarationKind};
 use rulec_analysis::Finding;
-use rulec_base::diag::{Code, Message};
+use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::{FileId, Span};
 
@@ -50,8 +50,13 @@ impl Analysis {
     }
 
     /// Returns the code lenses above tests, and above routes that the compiler or the analysis has
-    /// found to be hidden.
-    pub fn code_lenses(&self, file: FileId, findings: &[Finding]) -> Vec<CodeLens> {
+    /// found to be hidden, as `diagnostics` and `findings` report.
+    pub fn code_lenses(
+        &self,
+        file: FileId,
+        diagnostics: &[Diagnostic],
+        findings: &[Finding],
+    ) -> Vec<CodeLens> {
         let tests = self.index.occurrences_in(file).iter().filter(|name| name.declares);
         let tests = tests.map(|name| (name.span, &self.index.symbols[name.symbol]));
         let tests = tests.filter(|(_, symbol)| symbol.kind == DeclarationKind::Test).map(|(span, symbol)| {
@@ -59,7 +64,7 @@ impl Analysis {
         });
         let hidden_codes =
             [Code::RouteHidden, Code::AlwaysMatches, Code::BranchNeverChosen, Code::PatternHidden];
-        let findings = self.diagnostics.iter().chain(findings.iter().map(|finding| &finding.diagnostic));
+        let findings = diagnostics.iter().chain(findings.iter().map(|finding| &finding.diagnostic));
         let hidden_lenses =
             findings.filter(|diagnostic| hidden_codes.contains(&diagnostic.code)).filter_map(|diagnostic| {
                 let span = diagnostic.span().filter(|span| span.file == file)?;

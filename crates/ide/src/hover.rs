@@ -58,6 +58,10 @@ impl Analysis {
         if let (true, Some(function)) = (is_called, Function::from_name(word)) {
             return Some(function_hover(function.info(), token.span(file)));
         }
+        let is_member = index.checked_sub(1).is_some_and(|before| tokens[before].kind == TokenKind::Dot);
+        if let Some(row) = word_with_meanings(text, &tokens, index).filter(|_| !is_member) {
+            return Some(word_hover(row, token.span(file)));
+        }
         if let Some(op) = operator_at(text, &tokens, index) {
             return Some(operator_hover(op.info(), token.span(file)));
         }
@@ -65,8 +69,9 @@ impl Analysis {
         if let Some(span) = sign.and_then(|sign| private_mark(file, text, &tokens[sign..])) {
             return word_doc("@private").map(|row| word_hover(row, span));
         }
-        let is_keyword = tokens::class_of_token(text, &tokens, index) == Some(TokenClass::Keyword);
-        let row = word_doc(word).filter(|_| is_keyword)?;
+        let class = tokens::class_of_token(text, &tokens, index);
+        let row = word_doc(word)
+            .filter(|_| matches!(class, Some(TokenClass::Keyword | TokenClass::Operator)) && !is_member)?;
         Some(word_hover(row, token.span(file)))
     }
 
@@ -221,6 +226,42 @@ fn operator_at(text: &str, tokens: &[Token], index: usize) -> Option<Op> {
     pairs.iter().find_map(|pair| find_op(pair)).or_else(|| find_op(current))
 }
 
+/// True if only white space precedes a token in its line.
+fn begins_line(text: &str, token: Token) -> bool {
+    text[..token.start as usize].rsplit('\n').next().is_none_or(|before| before.trim().is_empty())
+}
+
+/// Returns the explanation of `any`, `all` or `none`. It depends on the next token: the brace of a
+/// block, the name that a quantifier binds, or the list of an operator. Also explains `default` and
+/// `case` by the words next to them. `None` for other words.
+fn word_with_meanings(text: &str, tokens: &[Token], index: usize) -> Option<&'static WordDoc> {
+    let word = tokens[index].text(text);
+    let at = |index: Option<usize>| index.and_then(|index| tokens.get(index)).map(|token| token.text(text));
+    let previous = at(index.checked_sub(1)).unwrap_or_default();
+    match word {
+        "any" | "all" | "none" => {
+            let follows_operator = previous == "word"
+                || Op::from_spelling(previous).is_some_and(|op| op.info().accepts.quantity);
+            let meaning = match at(Some(index + 1)) {
+                Some("{") => "{",
+                _ if at(Some(index + 2)) == Some("in") => "in",
+                _ if follows_operator => "[",
+                _ => return None,
+            };
+            word_doc(&format!("{word} {meaning}")).or_else(|| word_doc(word))
+        }
+        "default" => match at(Some(index + 1)) {
+            Some("branch") => word_doc("default branch"),
+            Some("->") => None,
+            _ if index > 0 && !begins_line(text, tokens[index]) => word_doc("default :"),
+            _ => None,
+        },
+        "case" if matches!(previous, "ignoring" | "matching") => word_doc(previous),
+        "ignoring" | "matching" if at(Some(index + 1)) == Some("case") => word_doc(word),
+        _ => None,
+    }
+}
+
 pub(super) fn function_hover(info: &FnInfo, span: Span) -> Hover {
     let text = documentation_with_example(&info.doc, info.example);
     Hover { span, code: info.signature(), text, page: None }
@@ -237,7 +278,8 @@ fn word_hover(row: &WordDoc, span: Span) -> Hover {
 
 /// Returns the hover text for a word of the language: the word, a colon and an explanation.
 pub(super) fn word_explanation(row: &WordDoc) -> Message {
-    message!("`{}`: {}", row.word, row.doc)
+    let word = row.word.trim_end_matches([' ', '{', '[', ':']);
+    message!("`{word}`: {}", row.doc)
 }
 
 /// Returns the span of `@private` if the tokens begin with it. No white space is allowed within it.

@@ -9,10 +9,11 @@ mod payload;
 mod statement;
 
 use fields_source::FieldsSource;
+use hashbrown::{Equivalent, HashMap, HashSet};
 use rulec_base::span::{FileId, Span};
-use rulec_syntax::ast::{Expr, Field, Group, Ident, TypeExpr};
+use rulec_syntax::ast::{Expr, Field, Group, Ident, Literal, TypeExpr};
 use rulec_syntax::loader::Loaded;
-use std::collections::{HashMap, HashSet};
+use std::hash::{Hash, Hasher};
 
 /// The kind of a symbol. A symbol is a declaration that names in rules refer to, such as a route,
 /// or an undeclared field of the message.
@@ -159,6 +160,17 @@ pub struct SymbolIndex {
     /// The spans of all expressions that have an operator or a call. Editors can select such an
     /// expression, and a refactoring extracts it.
     pub(super) expressions: HashSet<Span>,
+    /// The lists of constants that are written within conditions, in source order.
+    pub(super) lists: Vec<ListLiteral>,
+}
+
+/// A list of constants that is written within a condition.
+pub(super) struct ListLiteral {
+    pub span: Span,
+    pub elements: Vec<Literal>,
+    /// The name of the field that is compared with the list; `None` if the list is no operand of a
+    /// comparison with a field.
+    pub field: Option<String>,
 }
 
 impl SymbolIndex {
@@ -175,6 +187,7 @@ impl SymbolIndex {
             builder.index.outlines.push((unit.file, outline));
         }
         let mut index = builder.index;
+        index.lists.sort_by_key(|list| list.span);
         index.occurrences.sort_by_key(|occurrence| (occurrence.span, !occurrence.declares));
         index.occurrences.dedup_by_key(|occurrence| occurrence.span);
         index
@@ -230,11 +243,50 @@ impl SymbolIndex {
     }
 }
 
+/// The namespace and the path of a symbol.
+struct SymbolKey(DeclarationKind, Vec<String>);
+
+/// A [`SymbolKey`] that owns no text, so that a lookup allocates nothing.
+#[derive(Clone, Copy)]
+struct KeyView<'k>(DeclarationKind, &'k [&'k str]);
+
+/// Hashes a namespace and a path; equal for a [`SymbolKey`] and its view.
+fn hash_key<'k>(kind: DeclarationKind, path: impl Iterator<Item = &'k str>, state: &mut impl Hasher) {
+    kind.hash(state);
+    path.for_each(|name| name.hash(state));
+}
+
+impl Hash for SymbolKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        hash_key(self.0, self.1.iter().map(String::as_str), state);
+    }
+}
+
+impl Hash for KeyView<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        hash_key(self.0, self.1.iter().copied(), state);
+    }
+}
+
+impl Equivalent<SymbolKey> for KeyView<'_> {
+    fn equivalent(&self, key: &SymbolKey) -> bool {
+        self.0 == key.0 && self.1 == key.1.as_slice()
+    }
+}
+
+impl PartialEq for SymbolKey {
+    fn eq(&self, other: &SymbolKey) -> bool {
+        self.0 == other.0 && self.1 == other.1
+    }
+}
+
+impl Eq for SymbolKey {}
+
 /// An index under construction, with the state of name resolution.
 #[derive(Default)]
 struct IndexBuilder<'a> {
     index: SymbolIndex,
-    ids_by_path: HashMap<(DeclarationKind, Vec<String>), SymbolId>,
+    ids_by_path: HashMap<SymbolKey, SymbolId>,
     /// The fields that the `input` statement declares; `None` without such a statement.
     input: Option<&'a [Field]>,
     /// Whether the rules have a `history` statement, so that `history` and `previous` are names.
@@ -251,24 +303,32 @@ struct IndexBuilder<'a> {
     /// The name of the payload or group whose body is being resolved; `None` outside such a body.
     /// Inside it, the name `payload` refers to the fields of this payload or group.
     current_payload: Option<&'a str>,
+    /// Whether the current expression belongs to a condition, or to the value of a `let` or `def`.
+    is_in_condition: bool,
 }
 
 impl<'a> IndexBuilder<'a> {
     /// Returns the id of the symbol with this kind and path. Adds the symbol if it does not exist.
     fn find_or_add_symbol(&mut self, kind: DeclarationKind, path: &[&str]) -> SymbolId {
-        let key = (kind.namespace(), path.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
-        if let Some(existing_id) = self.ids_by_path.get(&key) {
+        if let Some(existing_id) = self.ids_by_path.get(&KeyView(kind.namespace(), path)) {
             return *existing_id;
         }
-        let name = path.last().map_or(String::new(), |name| (*name).to_owned());
-        self.index.symbols.push(Symbol { kind, name, path: key.1.clone(), declared: None, fields: None });
-        self.ids_by_path.insert(key, self.index.symbols.len() - 1);
-        self.index.symbols.len() - 1
+        let owned_path: Vec<String> = path.iter().map(|name| (*name).to_owned()).collect();
+        let name = owned_path.last().cloned().unwrap_or_default();
+        self.index.symbols.push(Symbol {
+            kind,
+            name,
+            path: owned_path.clone(),
+            declared: None,
+            fields: None,
+        });
+        let id = self.index.symbols.len() - 1;
+        self.ids_by_path.insert(SymbolKey(kind.namespace(), owned_path), id);
+        id
     }
 
     fn find_symbol(&self, kind: DeclarationKind, path: &[&str]) -> Option<SymbolId> {
-        let path = path.iter().map(|name| (*name).to_owned()).collect();
-        self.ids_by_path.get(&(kind.namespace(), path)).copied()
+        self.ids_by_path.get(&KeyView(kind.namespace(), path)).copied()
     }
 
     /// Adds the declaration of a symbol, and returns the symbol's id. If the name is declared

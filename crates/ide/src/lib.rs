@@ -42,59 +42,90 @@ mod tests;
 pub use index::{DeclarationKind, Occurrence, OutlineEntry, Symbol, SymbolId, SymbolIndex};
 
 use facts::TypeFacts;
-use rulec::{Compiler, Rules};
+use rulec::{CheckedRules, Compiler, Rules};
 use rulec_analysis::{AnalysisOptions, Finding};
 use rulec_base::diag::Diagnostic;
 use rulec_base::source::SourceMap;
 use rulec_base::span::{FileId, Span};
 use rulec_syntax::loader::Loader;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// The analysis of a file and its imports, for one version of their texts.
+///
+/// Parsing and checking give the names and types, which most answers need. Compiling takes longer,
+/// so it runs when a caller first needs the rules or the diagnostics. Several threads may share an
+/// analysis.
 pub struct Analysis {
     pub sources: SourceMap,
-    /// Every error and warning that the compiler reports for these texts.
-    pub diagnostics: Vec<Diagnostic>,
     pub index: SymbolIndex,
-    /// The compiled rules; `None` if there are errors.
-    pub rules: Option<Rules>,
     /// The names of the rules files that completion offers after `import`. The caller fills this
     /// list, because this crate reads no files.
     pub importable_files: Vec<String>,
     facts: TypeFacts,
+    /// The rules that are checked but not compiled. Compiling takes them.
+    checked: Mutex<Option<CheckedRules>>,
+    compiled: OnceLock<CompiledRules>,
+}
+
+/// The result of compiling: the rules, which are `None` if there are errors, and every error and
+/// warning.
+struct CompiledRules {
+    rules: Option<Rules>,
+    diagnostics: Vec<Diagnostic>,
 }
 
 impl Analysis {
-    /// Loads and compiles the file `path` and its imports. The rules may call host functions that
-    /// are not registered, because an editor does not know the embedding program.
+    /// Loads and checks the file `path` and its imports. The rules may call host functions that are
+    /// not registered, because an editor does not know the embedding program.
     pub fn new(loader: &dyn Loader, path: &str) -> Analysis {
         let compiler = Compiler::new().allow_missing_functions();
-        let (compiled, (index, facts)) = compiler.compile_and_inspect(loader, path, |loaded, program| {
-            (SymbolIndex::new(loaded), TypeFacts::new(program))
-        });
-        match compiled {
-            Ok(rules) => Analysis {
-                sources: rules.sources().clone(),
-                diagnostics: rules.warnings().to_vec(),
-                index,
-                rules: Some(rules),
-                importable_files: Vec::new(),
-                facts,
-            },
-            Err(error) => Analysis {
-                sources: error.sources().clone(),
-                diagnostics: error.diagnostics().to_vec(),
-                index,
-                rules: None,
-                importable_files: Vec::new(),
-                facts,
-            },
+        let (checked, (index, facts)) = compiler
+            .inspect(loader, path, |loaded, program| (SymbolIndex::new(loaded), TypeFacts::new(program)));
+        Analysis {
+            sources: checked.sources().clone(),
+            index,
+            importable_files: Vec::new(),
+            facts,
+            checked: Mutex::new(Some(checked)),
+            compiled: OnceLock::new(),
         }
+    }
+
+    fn compiled(&self) -> &CompiledRules {
+        self.compiled.get_or_init(|| {
+            let checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner).take();
+            match checked.map(CheckedRules::compile) {
+                Some(Ok(rules)) => {
+                    CompiledRules { diagnostics: rules.warnings().to_vec(), rules: Some(rules) }
+                }
+                Some(Err(error)) => CompiledRules { diagnostics: error.diagnostics().to_vec(), rules: None },
+                // Only after a panic of an earlier attempt.
+                None => CompiledRules { diagnostics: Vec::new(), rules: None },
+            }
+        })
+    }
+
+    /// Returns the compiled rules; `None` if there are errors. Compiles them on the first call.
+    pub fn rules(&self) -> Option<&Rules> {
+        self.compiled().rules.as_ref()
+    }
+
+    /// Returns every error and warning that the compiler reports for these texts. Compiles the
+    /// rules on the first call.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.compiled().diagnostics
+    }
+
+    /// True if the rules are compiled, so that [`Self::rules`] and [`Self::diagnostics`] return at
+    /// once.
+    pub fn is_compiled(&self) -> bool {
+        self.compiled.get().is_some()
     }
 
     /// Analyses how the rules affect each other, which takes longer than compiling. Returns no
     /// findings if there are errors.
     pub fn findings(&self, options: AnalysisOptions) -> Vec<Finding> {
-        self.rules.as_ref().map(|rules| rules.analyse_with(options)).unwrap_or_default()
+        self.rules().map(|rules| rules.analyse_with(options)).unwrap_or_default()
     }
 
     /// Returns the id of the file with this name; `None` for an unknown name.

@@ -3,26 +3,31 @@
 
 use super::actions::CodeAction;
 use super::hover::significant_tokens;
+use super::index::ListLiteral;
 use super::{Analysis, DeclarationKind, Edit, OutlineEntry};
 use rulec_base::message;
 use rulec_base::span::Span;
+use rulec_lang::builtins::Function;
 use rulec_lang::operators::is_reserved_word;
+use rulec_syntax::ast::Literal;
 use rulec_syntax::lex::{self, TokenKind};
+use rulec_syntax::parse;
 
 /// The name of an extracted `let`. The author is expected to rename it.
 const EXTRACTED_LET_NAME: &str = "extracted";
+/// Names that the language itself binds in some rules.
+const BUILT_IN_NAMES: [&str; 7] =
+    ["text", "request", "history", "previous", "payload", "decision", "answers"];
 
 impl Analysis {
     /// Returns the refactorings for a selection. A cursor is an empty selection. Returns none if
     /// the rules have errors.
     pub fn refactorings(&self, selection: Span) -> Vec<CodeAction> {
-        if self.rules.is_none() {
+        if self.rules().is_none() {
             return Vec::new();
         }
-        [self.extract_let(selection), self.inline_let(selection), self.sort_routes(selection)]
-            .into_iter()
-            .flatten()
-            .collect()
+        let of_names = [self.extract_let(selection), self.inline_let(selection), self.name_list(selection)];
+        of_names.into_iter().chain([self.sort_routes(selection)]).flatten().collect()
     }
 
     /// Returns the action that moves the selected expression to a new `let` before the statement.
@@ -46,10 +51,7 @@ impl Analysis {
         if !allows_names || uses.any(|occurrence| is_local(self.index.symbols[occurrence.symbol].kind)) {
             return None;
         }
-        let is_taken = |name: &str| self.index.symbols.iter().any(|symbol| symbol.name == name);
-        let names = (2..).map(|number| format!("{EXTRACTED_LET_NAME}_{number}"));
-        let name =
-            std::iter::once(EXTRACTED_LET_NAME.to_owned()).chain(names).find(|name| !is_taken(name))?;
+        let name = self.free_name(EXTRACTED_LET_NAME)?;
         let start = start_with_comments(text, statement.span.start);
         let declaration = format!("let {name} = {}\n", self.sources.slice(expression));
         let insertion = Span { file: selection.file, start, end: start };
@@ -58,6 +60,40 @@ impl Analysis {
             Edit { span: expression, replacement: name },
         ];
         Some(CodeAction { title: message!("give the expression a name (`let`)"), edits, safe: false })
+    }
+
+    /// Returns a name that begins with `wanted` and that nothing in the rules has.
+    fn free_name(&self, wanted: &str) -> Option<String> {
+        let is_taken = |name: &str| {
+            is_reserved_word(name)
+                || Function::from_name(name).is_some()
+                || parse::keywords().any(|(word, _)| word == name)
+                || BUILT_IN_NAMES.contains(&name)
+                || self.index.symbols.iter().any(|symbol| symbol.name == name)
+        };
+        let names = (2..).map(|number| format!("{wanted}_{number}"));
+        std::iter::once(wanted.to_owned()).chain(names).find(|name| !is_taken(name))
+    }
+
+    /// Returns the action that names the list of constants at the selection. The action adds a
+    /// `list` statement, and replaces each equal list of the file by the name. `None` if no
+    /// condition has a list of constants there.
+    fn name_list(&self, selection: Span) -> Option<CodeAction> {
+        let text = self.text(selection.file);
+        let around = self.index.lists.iter().filter(|list| is_within(selection, list.span));
+        let selected = around.min_by_key(|list| list.span.len())?;
+        let is_equal =
+            |list: &&ListLiteral| list.span.file == selection.file && list.elements == selected.elements;
+        let equal: Vec<Span> = self.index.lists.iter().filter(is_equal).map(|list| list.span).collect();
+        let name = self.free_name(&name_for_list(selected))?;
+        let mut entries = self.index.outline(selection.file).iter();
+        let statement = entries.find(|entry| is_within(selected.span, entry.span))?;
+        let start = start_with_comments(text, statement.span.start);
+        let declaration = format!("list {name} = {}\n", one_line(self.sources.slice(selected.span)));
+        let insertion = Span { file: selection.file, start, end: start };
+        let mut edits = vec![Edit { span: insertion, replacement: declaration }];
+        edits.extend(equal.into_iter().map(|span| Edit { span, replacement: name.clone() }));
+        Some(CodeAction { title: message!("name this list (`list {name}`)"), edits, safe: false })
     }
 
     /// Returns the span of the selected expression without white space and parentheses around it.
@@ -168,6 +204,45 @@ impl Analysis {
         let title = message!("sort the routes by priority");
         Some(CodeAction { title, edits: edits.map(edit).collect(), safe: false })
     }
+}
+
+/// Returns a name for a list: the plural of the field that is compared with the list. `words` if
+/// the list is compared with the text of the message, or with no field.
+fn name_for_list(list: &ListLiteral) -> String {
+    let field = list.field.as_deref().filter(|field| *field != "text");
+    let Some(field) = field.filter(|field| !field.is_empty()) else {
+        let is_text = |element: &Literal| matches!(element, Literal::String(_));
+        return if list.elements.iter().all(is_text) { "words" } else { "values" }.to_owned();
+    };
+    match field.strip_suffix('y') {
+        _ if !field.is_ascii() => format!("{field}_list"),
+        Some(stem) if !stem.ends_with(['a', 'e', 'i', 'o', 'u']) => format!("{stem}ies"),
+        _ if field.ends_with('s') => format!("{field}_list"),
+        _ if field.ends_with(['x', 'z']) || field.ends_with("ch") || field.ends_with("sh") => {
+            format!("{field}es")
+        }
+        _ => format!("{field}s"),
+    }
+}
+
+/// Returns the text of a list in one line. A list that has a comment stays as it is.
+fn one_line(list: &str) -> String {
+    let is_comment =
+        |kind: TokenKind| kind.is_trivia() && !matches!(kind, TokenKind::White | TokenKind::Newline);
+    if !list.contains('\n') || lex::tokenize(list, 0).any(|token| is_comment(token.kind)) {
+        return list.to_owned();
+    }
+    let tokens = significant_tokens(list);
+    let mut line = String::new();
+    for (index, token) in tokens.iter().enumerate() {
+        let next = tokens.get(index + 1).map(|next| next.kind);
+        if token.kind == TokenKind::Comma {
+            line += if next == Some(TokenKind::CloseBracket) { "" } else { ", " };
+        } else {
+            line += token.text(list);
+        }
+    }
+    line
 }
 
 fn is_within(inner: Span, outer: Span) -> bool {

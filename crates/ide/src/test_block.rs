@@ -100,7 +100,7 @@ impl Analysis {
     }
 
     fn route_at(&self, selection: Span) -> Option<&Rule> {
-        let program = self.rules.as_ref()?.program();
+        let program = self.rules()?.program();
         program.rules.iter().find(|rule| {
             rule.span.file == selection.file
                 && rule.span.start <= selection.start
@@ -118,7 +118,7 @@ impl Analysis {
     /// # Errors
     /// If there is no such route, or if no message was found that selects the route.
     pub fn test_for_route(&self, loader: &dyn Loader, selection: Span) -> Result<CodeAction, Message> {
-        let (Some(rules), Some(route)) = (&self.rules, self.route_at(selection)) else {
+        let (Some(rules), Some(route)) = (self.rules(), self.route_at(selection)) else {
             return Err(message!(
                 "a test can be added only for a route to a handler, in rules without errors"
             ));
@@ -166,7 +166,7 @@ impl Analysis {
         let changed = ChangedFile { loader, path: file_name(place.file), text: &changed_text };
         let main_file = self.sources.iter().next().map_or("", |(_, file)| &*file.name);
         let analysis = Analysis::new(&changed, main_file);
-        let outcomes = analysis.rules.as_ref().map(rulec::run_tests).unwrap_or_default();
+        let outcomes = analysis.rules().map(rulec::run_tests).unwrap_or_default();
         outcomes.iter().any(|outcome| outcome.name == name && outcome.passed)
     }
 }

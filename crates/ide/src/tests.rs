@@ -13,7 +13,10 @@ use rulec_vm::bytecode::disasm::disassemble;
 use std::path::{Path, PathBuf};
 
 mod complete;
+mod hover;
+mod lists;
 mod navigate;
+mod snippets;
 mod typing;
 
 const MAIN: FileId = FileId(0);
@@ -216,7 +219,7 @@ fn project_rule_files() -> Vec<(PathBuf, Analysis)> {
     let analysis = |path: PathBuf| {
         let disk = DiskLoader::new(path.parent()?).ok()?;
         let found = Analysis::new(&disk, path.file_name()?.to_str()?);
-        found.rules.is_some().then_some((path, found))
+        found.rules().is_some().then_some((path, found))
     };
     files.into_iter().filter_map(analysis).collect()
 }
@@ -225,10 +228,9 @@ fn project_rule_files() -> Vec<(PathBuf, Analysis)> {
 /// must not change the bytecode.
 #[test]
 fn renaming_does_not_change_the_program() {
-    let code =
-        |found: &Analysis| disassemble(found.rules.as_ref().expect("it compiles").bytecode().chunk(), None);
+    let code = |found: &Analysis| disassemble(found.rules().expect("it compiles").bytecode().chunk(), None);
     let codes = |found: &Analysis| {
-        let mut codes: Vec<_> = found.diagnostics.iter().map(|found| found.code).collect();
+        let mut codes: Vec<_> = found.diagnostics().iter().map(|found| found.code).collect();
         codes.sort_by_key(ToString::to_string);
         codes
     };
@@ -252,12 +254,12 @@ fn renaming_does_not_change_the_program() {
             // quotes.
             let quoted = matches!(symbol.kind, DeclarationKind::Group | DeclarationKind::Payload);
             let of_test = |found: &Diagnostic| quoted && found.code == Code::UnknownExpectation;
-            let errors = after.diagnostics.iter().filter(|found| found.is_error());
+            let errors = after.diagnostics().iter().filter(|found| found.is_error());
             let errors: Vec<_> = errors.filter(|found| !of_test(found)).collect();
-            if after.rules.is_none() && errors.is_empty() {
+            if after.rules().is_none() && errors.is_empty() {
                 continue;
             }
-            assert!(after.rules.is_some(), "{description}: {errors:?}");
+            assert!(after.rules().is_some(), "{description}: {errors:?}");
             // Rules refer to intents in quotes, so renaming an intent causes a warning.
             if symbol.kind != DeclarationKind::Intent {
                 assert_eq!(codes(&after), codes(&found), "{description}");
@@ -309,45 +311,6 @@ fn renaming_is_refused_with_a_reason() {
 }
 
 #[test]
-fn hover_explains_the_token_at_the_position() {
-    let check = |line: &str, code: &str, words: &str| {
-        let (line, at) = split_at_mark(line);
-        let hover = analyse(&format!("{HELPDESK}{line}\n")).hover(MAIN, HELPDESK.len() as u32 + at);
-        let hover = hover.unwrap_or_else(|| panic!("nothing for {line}"));
-        assert!(hover.code.contains(code) && hover.text.contains(words), "{line}: {hover:?}");
-    };
-    check("route x when mon┃ey -> billing", "let money: bool", "Asks for money.");
-    check("route x when te┃xt == \"a\" -> billing", "text: string", "as `input` declares it");
-    check("route x when text start┃s_with \"a\" -> billing", "starts_with", "holds for");
-    check("route x when l┃en(text) > 3 -> billing", "len(x: ", "The number of characters");
-    check("route x when text i┃s missing -> billing", "is missing", "holds for");
-    check("route x when text not co┃ntains \"a\" -> billing", "contains", "holds for");
-    check("route x when money -> bi┃lling", "handler billing(tier?: string)", "");
-    check("route x pri┃ority 3 when money -> billing", "route urgent priority 10", "tried first");
-    check("ta┃ble y { route z when money -> billing }", "table billing", "routes that a `goto` enters");
-    check("type u = { name: string @┃private }", "@private", "masked");
-    check("type u = { name: string @pri┃vate }", "@private", "masked");
-    check("route x when len(text) > 1┃_5h -> billing", "1_5h", "a number of seconds: 54000");
-    check("route x when len(text) > 2.┃5ms -> billing", "2.5ms", "a number of seconds: 0.0025");
-    check("route x when len(text) > 2Ki┃B -> billing", "2KiB", "a number of bytes: 2048");
-    let nothing = |line: &str| {
-        let (line, at) = split_at_mark(line);
-        analyse(&format!("{HELPDESK}{line}\n")).hover(MAIN, HELPDESK.len() as u32 + at)
-    };
-    for line in [
-        "route x when len(text) > 1┃5 -> billing",
-        "route x when len(text) > 5┃分钟 -> billing",
-        "route x when len(text) > 1.5e300┃_0d -> billing",
-        "# a com┃ment",
-        "route x when text == \"te┃st\" -> billing",
-    ] {
-        assert_eq!(nothing(line).map(|hover| hover.text), None, "{line}");
-    }
-    let hover = nothing("# rulec: allow W02┃01").expect("the code has a page");
-    assert_eq!((hover.page, hover.code.as_str()), (Some(Code::NeverMatches), "W0201"));
-}
-
-#[test]
 fn hints_tell_types_and_the_order_of_routes() {
     let hints: Vec<_> =
         analyse(HELPDESK).inlay_hints(MAIN).into_iter().map(|hint| (hint.at as usize, hint.text)).collect();
@@ -368,7 +331,8 @@ fn lenses_run_tests_and_mark_hidden_routes() {
     let analysis = analyse(
         "route a when ctx.n > 3 -> h\nroute b when ctx.n > 5 -> h\ntest \"t\" { given ctx.n = 4 expect a }",
     );
-    let lenses = analysis.code_lenses(MAIN, &analysis.findings(AnalysisOptions::default()));
+    let lenses =
+        analysis.code_lenses(MAIN, analysis.diagnostics(), &analysis.findings(AnalysisOptions::default()));
     assert_eq!(lenses.iter().filter_map(|lens| lens.test.as_deref()).collect::<Vec<_>>(), ["t"]);
     assert!(lenses.iter().any(|lens| lens.test.is_none() && lens.text.contains('b')), "{lenses:?}");
 }
@@ -376,24 +340,30 @@ fn lenses_run_tests_and_mark_hidden_routes() {
 #[test]
 fn findings_have_code_actions() {
     let analysis = analyse("let money = text contains \"a\"\nroute a when mony -> h\n");
-    let offers: Vec<_> =
-        analysis.diagnostics.iter().flat_map(|one| actions::for_diagnostic(one, &analysis.sources)).collect();
+    let offers: Vec<_> = analysis
+        .diagnostics()
+        .iter()
+        .flat_map(|one| actions::for_diagnostic(one, &analysis.sources))
+        .collect();
     assert!(
         offers.iter().any(|offer| offer.title == "replace `mony` with `money`" && !offer.safe),
         "{offers:?}"
     );
     let analysis = analyse("let unused = 1\nroute a when x -> h\n");
-    let offers: Vec<_> =
-        analysis.diagnostics.iter().flat_map(|one| actions::for_diagnostic(one, &analysis.sources)).collect();
+    let offers: Vec<_> = analysis
+        .diagnostics()
+        .iter()
+        .flat_map(|one| actions::for_diagnostic(one, &analysis.sources))
+        .collect();
     let allow =
         offers.iter().find(|offer| offer.title.starts_with("allow W0102")).expect("it can be allowed");
     assert!(!allow.safe, "an editor must not prefer to silence");
     assert_eq!(allow.edits[0].replacement, "# rulec: allow W0102\n");
     let after = Analysis::new(&apply_edits(&analysis.sources, &allow.edits), "a.rules");
     assert!(
-        after.diagnostics.iter().all(|analysis| analysis.code.to_string() != "W0102"),
+        after.diagnostics().iter().all(|analysis| analysis.code.to_string() != "W0102"),
         "{:?}",
-        after.diagnostics
+        after.diagnostics()
     );
 }
 
@@ -463,7 +433,11 @@ fn mutilated_texts_are_answered() {
         }
         let _ = (
             analysis.inlay_hints(MAIN),
-            analysis.code_lenses(MAIN, &analysis.findings(AnalysisOptions::default())),
+            analysis.code_lenses(
+                MAIN,
+                analysis.diagnostics(),
+                &analysis.findings(AnalysisOptions::default()),
+            ),
             fold_ranges(&text),
         );
     }

@@ -74,9 +74,13 @@ fn main() {
         println!("{what} after a keystroke, {routes} routes: median {median} ms, longest {longest} ms");
     };
     report("diagnostics", 1..=40, &wait);
-    for (number, method) in
-        (1..).zip(["textDocument/hover", "textDocument/completion", "textDocument/codeAction"])
-    {
+    let methods = [
+        "textDocument/hover",
+        "textDocument/completion",
+        "textDocument/semanticTokens/full",
+        "textDocument/codeAction",
+    ];
+    for (number, method) in (1..).zip(methods) {
         report(method, number * 100..=number * 100 + 40, &|version| answer(version, method));
     }
 }

@@ -1,7 +1,7 @@
 //! Handlers for the requests of the editor, one for each kind of request. Each handler answers from
 //! the analysis of the requested file.
 
-use super::capabilities::{ADD_TEST, RUN_TEST, encode_token_class};
+use super::capabilities::{ADD_TEST, RUN_TEST};
 use super::findings;
 use super::lines::Lines;
 use super::pages;
@@ -9,12 +9,11 @@ use super::workspace::{AnalyzedFile, RequestPosition, Workspace, path_of};
 use ls_types::*;
 use rulec::{FileId, Message, Span};
 use rulec_base::message;
-use rulec_ide::complete::CompletionKind;
 use rulec_ide::{DeclarationKind, Edit, OutlineEntry, SymbolId, actions, test_block, tokens};
 use rulec_syntax::format;
 use serde_json::json;
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// The reason why a request cannot be answered, shown to the user.
 pub struct RequestRefusal(pub Message);
@@ -37,7 +36,7 @@ pub(super) fn resolve_position(
 pub(super) fn find_file(
     workspace: &Workspace,
     document: &TextDocumentIdentifier,
-) -> Option<(Rc<AnalyzedFile>, FileId)> {
+) -> Option<(Arc<AnalyzedFile>, FileId)> {
     workspace.find_analysis(&path_of(&document.uri))
 }
 
@@ -61,36 +60,6 @@ pub fn hover(workspace: &Workspace, params: HoverParams) -> Answer<Option<Hover>
         let contents = HoverContents::Markup(MarkupContent { kind: MarkupKind::Markdown, value });
         Hover { contents, range: Some(position.analyzed_file.range(hover.span)) }
     }))
-}
-
-pub fn complete(workspace: &Workspace, params: CompletionParams) -> Answer<Option<CompletionResponse>> {
-    let Some(position) = resolve_position(workspace, &params.text_document_position) else { return Ok(None) };
-    let completions = position.analyzed_file.analysis.complete(position.file, position.offset);
-    let range = position.analyzed_file.range(completions.replaces);
-    let items = (0..).zip(completions.items).map(|(index, item)| CompletionItem {
-        kind: Some(match item.kind {
-            CompletionKind::Field => CompletionItemKind::FIELD,
-            CompletionKind::Value => CompletionItemKind::VARIABLE,
-            CompletionKind::Function => CompletionItemKind::FUNCTION,
-            CompletionKind::Operator => CompletionItemKind::OPERATOR,
-            CompletionKind::Keyword => CompletionItemKind::KEYWORD,
-            CompletionKind::Type => CompletionItemKind::STRUCT,
-            CompletionKind::Handler => CompletionItemKind::METHOD,
-            CompletionKind::Statement => CompletionItemKind::CLASS,
-        }),
-        // Editors sort the items by this text. It contains the index, so the order is kept: the
-        // most likely item is first.
-        sort_text: Some(format!("{index:05}")),
-        text_edit: Some(CompletionTextEdit::Edit(TextEdit { range, new_text: item.label.clone() })),
-        label: item.label,
-        detail: Some(item.detail).filter(|detail| !detail.is_empty()),
-        documentation: (!item.docs.is_empty()).then_some(Documentation::MarkupContent(MarkupContent {
-            kind: MarkupKind::Markdown,
-            value: item.docs.localized(position.analyzed_file.language).into_owned(),
-        })),
-        ..CompletionItem::default()
-    });
-    Ok(Some(CompletionResponse::Array(items.collect())))
 }
 
 /// Returns the symbol (declared name) at the position of a request, with the position as a byte
@@ -259,44 +228,6 @@ pub fn workspace_symbols(
     Ok(Some(WorkspaceSymbolResponse::Nested(symbols)))
 }
 
-pub fn semantic_tokens(
-    workspace: &Workspace,
-    params: SemanticTokensParams,
-) -> Answer<Option<SemanticTokensResult>> {
-    let Some((analyzed_file, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
-    let text = analyzed_file.analysis.text(file);
-    let lines = analyzed_file.lines(file);
-    let (mut data, mut previous) = (Vec::new(), Position { line: 0, character: 0 });
-    for token in tokens::coloured_tokens(file, text, &analyzed_file.analysis.index) {
-        // The protocol has no tokens that span several lines, so such a token is reported line by
-        // line.
-        let mut start = token.span.start;
-        for part in text[token.span.range()].split_inclusive('\n') {
-            let position = lines.position(start);
-            start += part.len() as u32;
-            let length = part.trim_end_matches(['\n', '\r']).encode_utf16().count() as u32;
-            let (token_type, token_modifiers_bitset) = encode_token_class(token.class, token.declares);
-            if length > 0 {
-                let delta_line = position.line - previous.line;
-                let delta_start = if delta_line == 0 {
-                    position.character - previous.character
-                } else {
-                    position.character
-                };
-                data.push(SemanticToken {
-                    delta_line,
-                    delta_start,
-                    length,
-                    token_type,
-                    token_modifiers_bitset,
-                });
-                previous = position;
-            }
-        }
-    }
-    Ok(Some(SemanticTokensResult::Tokens(SemanticTokens { result_id: None, data })))
-}
-
 pub fn folds(workspace: &Workspace, params: FoldingRangeParams) -> Answer<Option<Vec<FoldingRange>>> {
     let Some((analyzed_file, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
     let text = analyzed_file.analysis.text(file);
@@ -319,11 +250,13 @@ pub fn code_actions(workspace: &Workspace, params: CodeActionParams) -> Answer<O
     let lines = analyzed_file.lines(file);
     let (start, end) = (lines.offset(params.range.start), lines.offset(params.range.end));
     // A request that the editor makes by itself, after each keystroke, does not wait for the
-    // analysis. The editor repeats such a request when the findings arrive.
+    // compiler or the analysis. The editor repeats such a request when diagnostics arrive.
     let is_automatic = params.context.trigger_kind == Some(CodeActionTriggerKind::AUTOMATIC);
     let findings = if is_automatic { analyzed_file.findings_so_far() } else { analyzed_file.findings() };
     let findings = findings.iter().map(|finding| &finding.diagnostic);
-    let all_diagnostics = analyzed_file.analysis.diagnostics.iter().chain(findings);
+    let diagnostics =
+        if is_automatic { analyzed_file.diagnostics_so_far() } else { analyzed_file.diagnostics() };
+    let all_diagnostics = diagnostics.iter().chain(findings);
     let (mut code_actions, mut explained) = (Vec::new(), Vec::new());
     for diagnostic in all_diagnostics {
         let overlaps_request = |span: Span| span.file == file && span.start <= end && start <= span.end;
@@ -346,6 +279,9 @@ pub fn code_actions(workspace: &Workspace, params: CodeActionParams) -> Answer<O
         }
     }
     let selection = Span { file, start, end };
+    if is_automatic && !analyzed_file.analysis.is_compiled() {
+        return Ok(Some(code_actions));
+    }
     code_actions.extend(analyzed_file.analysis.refactorings(selection).into_iter().map(|action| {
         CodeActionOrCommand::CodeAction(CodeAction {
             title: action.title.localized(analyzed_file.language).into_owned(),
@@ -422,7 +358,7 @@ pub fn code_lenses(workspace: &Workspace, params: CodeLensParams) -> Answer<Opti
     Ok(Some(
         analyzed_file
             .analysis
-            .code_lenses(file, analyzed_file.findings())
+            .code_lenses(file, analyzed_file.diagnostics(), analyzed_file.findings())
             .into_iter()
             .map(to_lsp_lens)
             .collect(),

@@ -1,4 +1,5 @@
-//! The capabilities that the server reports to the editor at startup.
+//! The capabilities that the server reports to the editor at startup, and the capabilities of the
+//! editor that the server uses.
 
 use super::pages::EXPLAIN;
 use ls_types::*;
@@ -86,7 +87,8 @@ pub fn capabilities() -> ServerCapabilities {
         semantic_tokens_provider: Some(SemanticTokensServerCapabilities::SemanticTokensOptions(
             SemanticTokensOptions {
                 legend,
-                full: Some(SemanticTokensFullOptions::Bool(true)),
+                full: Some(SemanticTokensFullOptions::Delta { delta: Some(true) }),
+                range: Some(true),
                 ..SemanticTokensOptions::default()
             },
         )),
@@ -102,4 +104,25 @@ pub fn capabilities() -> ServerCapabilities {
         }),
         ..ServerCapabilities::default()
     }
+}
+
+/// True if the editor can notify the server of file changes on disk.
+pub fn can_watch(editor: &ClientCapabilities) -> bool {
+    let workspace = editor.workspace.as_ref();
+    let watched = workspace.and_then(|workspace| workspace.did_change_watched_files);
+    watched.and_then(|watched| watched.dynamic_registration) == Some(true)
+}
+
+/// True if the server can ask the editor to request code lenses again.
+pub fn can_refresh(editor: &ClientCapabilities) -> bool {
+    let lenses = editor.workspace.as_ref().and_then(|workspace| workspace.code_lens.as_ref());
+    lenses.and_then(|lenses| lenses.refresh_support) == Some(true)
+}
+
+/// True if the editor accepts completion items with placeholders.
+pub fn can_insert_snippets(editor: &ClientCapabilities) -> bool {
+    let document = editor.text_document.as_ref();
+    let completion = document.and_then(|document| document.completion.as_ref());
+    let item = completion.and_then(|completion| completion.completion_item.as_ref());
+    item.and_then(|item| item.snippet_support) == Some(true)
 }

@@ -56,7 +56,7 @@ fn missing_document() -> RequestRefusal {
 fn run_test(workspace: &Workspace, uri: &str, name: &str) -> Answer<Json> {
     let (analyzed_file, _) =
         workspace.find_analysis(&path_of(&parse_uri(uri)?)).ok_or_else(missing_document)?;
-    let Some(rules) = &analyzed_file.analysis.rules else {
+    let Some(rules) = analyzed_file.analysis.rules() else {
         return Err(RequestRefusal(message!("the rules have errors, so their tests cannot run")));
     };
     let outcome = rulec::run_tests(rules).into_iter().find(|outcome| outcome.name == name);

@@ -21,7 +21,7 @@ pub fn file_diagnostics(analyzed_file: &AnalyzedFile, file: FileId) -> Vec<Diagn
 
 /// Returns the compile diagnostics for a file, in the protocol's data type.
 pub fn compile_diagnostics(analyzed_file: &AnalyzedFile, file: FileId) -> Vec<Diagnostic> {
-    diagnostics_of_file(analyzed_file, file, analyzed_file.analysis.diagnostics.iter())
+    diagnostics_of_file(analyzed_file, file, analyzed_file.diagnostics().iter())
 }
 
 /// Returns the analysis findings for a file, in the protocol's data type.

@@ -4,16 +4,16 @@
 
 use ls_types::{Position, Range};
 use std::ops;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A text with the byte offsets at which its lines start.
 pub struct Lines<'t> {
     text: &'t str,
-    starts: Rc<[u32]>,
+    starts: Arc<[u32]>,
 }
 
 /// Returns the byte offsets at which the lines of a text start, in ascending order.
-pub fn line_starts(text: &str) -> Rc<[u32]> {
+pub fn line_starts(text: &str) -> Arc<[u32]> {
     let breaks = text.bytes().zip(1..).filter(|(byte, _)| *byte == b'\n').map(|(_, next)| next);
     std::iter::once(0).chain(breaks).collect()
 }
@@ -24,7 +24,7 @@ impl<'t> Lines<'t> {
     }
 
     /// Creates a view of a text. `starts` are its line starts, as returned by `line_starts`.
-    pub fn with_starts(text: &'t str, starts: Rc<[u32]>) -> Lines<'t> {
+    pub fn with_starts(text: &'t str, starts: Arc<[u32]>) -> Lines<'t> {
         Lines { text, starts }
     }
 
@@ -51,8 +51,36 @@ impl<'t> Lines<'t> {
         Position { line: line as u32, character: chars_before.map(|(_, c)| c.len_utf16() as u32).sum() }
     }
 
+    /// Returns a cursor at the start of the text, for positions in ascending order.
+    pub fn cursor(&self) -> LineCursor<'_, 't> {
+        LineCursor { lines: self, line: 0, offset: 0, character: 0 }
+    }
+
     pub fn range(&self, bytes: ops::Range<usize>) -> Range {
         Range { start: self.position(bytes.start as u32), end: self.position(bytes.end as u32) }
+    }
+}
+
+/// Converts ascending byte offsets to positions, and reads each character once.
+pub struct LineCursor<'l, 't> {
+    lines: &'l Lines<'t>,
+    line: usize,
+    /// The last offset, and the number of UTF-16 code units before it in its line.
+    offset: u32,
+    character: u32,
+}
+
+impl LineCursor<'_, '_> {
+    /// Returns the position of a byte offset, which is not less than the last one.
+    pub fn advance(&mut self, offset: u32) -> Position {
+        let starts = &self.lines.starts;
+        while let Some(next) = starts.get(self.line + 1).filter(|next| **next <= offset) {
+            (self.line, self.offset, self.character) = (self.line + 1, *next, 0);
+        }
+        let passed = self.lines.text.get(self.offset as usize..offset as usize).unwrap_or_default();
+        self.character += passed.encode_utf16().count() as u32;
+        self.offset = offset;
+        Position { line: self.line as u32, character: self.character }
     }
 }
 
@@ -165,6 +193,8 @@ mod tests {
             assert_eq!(lines.position(offset), position);
             assert_eq!(lines.offset(position), offset);
         }
+        let (mut cursor, offsets) = (lines.cursor(), [0, 1, 5, 8, 10, 10, 12]);
+        assert!(offsets.iter().all(|offset| cursor.advance(*offset) == lines.position(*offset)));
         // Inside a character, past the end of a line, past the end of the text.
         assert_eq!(lines.offset(make_position(0, 2)), 1);
         assert_eq!(lines.offset(make_position(0, 99)), 8);

@@ -1,32 +1,33 @@
 //! The main loop: receives messages, sends answers and diagnostics. Messages are processed one at a
-//! time, so that each answer matches the text at the time of its request. Compile diagnostics are
-//! sent as soon as no other message waits to be processed. Analysis findings are sent after a pause
-//! in typing.
+//! time, so that each answer matches the text at the time of its request. Another thread compiles
+//! as soon as no message waits to be processed, and analyses after a pause in typing. Its results
+//! are sent if the text is still the same. A request for findings waits for the analysis.
 
 use super::answers::{self, Answer};
-use super::capabilities::capabilities;
+use super::background::{Background, FinishedJob};
+use super::capabilities::{can_insert_snippets, can_refresh, can_watch, capabilities};
+use super::colours;
 use super::commands;
-use super::findings;
+use super::completion;
 use super::kept::KeptFindings;
 use super::navigation;
 use super::pages::{self, PageSupport};
 use super::transport;
-use super::workspace::{AnalyzedFile, Document, Workspace, path_of, uri_of};
+use super::workspace::{AnalyzedFile, Document, Workspace, path_of};
+use crossbeam_channel::{after, never, select_biased};
 use ls_types::notification::{self, Notification as _};
 use ls_types::request::{self, Request as _};
-use ls_types::{
-    ClientCapabilities, InitializeParams, InitializeResult, PublishDiagnosticsParams, ServerInfo, Uri,
-    WorkspaceFolder,
-};
-use lsp_server::{Connection, ErrorCode, Message, Notification, ProtocolError, Request, Response};
+use ls_types::{InitializeParams, InitializeResult, ServerInfo, Uri, WorkspaceFolder};
+use lsp_server::{Connection, ErrorCode, Message, Notification, ProtocolError, Request, RequestId, Response};
 use rulec::Language;
 use rulec_base::message;
 use serde::de::DeserializeOwned;
-use serde_json::json;
-use std::collections::{BTreeMap, BTreeSet};
+use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Minimum pause in typing before the rules are analysed.
@@ -94,7 +95,9 @@ pub fn serve(connection: &Connection, language: Option<Language>) -> Result<(), 
     let language = language.unwrap_or_else(|| language_of(params.locale.as_deref()));
     let (watches_files, refreshes_lenses) =
         (can_watch(&params.capabilities), can_refresh(&params.capabilities));
-    let workspace = Workspace::new(workspace_folders(params), language, page_support);
+    let supports_snippets = can_insert_snippets(&params.capabilities);
+    let workspace =
+        Workspace::new(workspace_folders(params), language, page_support).with_snippets(supports_snippets);
     let (sent, last_findings) = (BTreeMap::new(), BTreeMap::new());
     let mut server = Server {
         connection,
@@ -104,6 +107,9 @@ pub fn serve(connection: &Connection, language: Option<Language>) -> Result<(), 
         refreshes_lenses,
         refresh_count: 0,
         unsent: UnsentDiagnostics::No,
+        background: Background::new(),
+        revision: 0,
+        waiting: Vec::new(),
         is_shut_down: false,
     };
     if watches_files {
@@ -118,19 +124,6 @@ fn language_of(locale: Option<&str>) -> Language {
     locale.and_then(Language::of_locale).unwrap_or_default()
 }
 
-/// True if the editor can notify the server of file changes on disk.
-fn can_watch(editor: &ClientCapabilities) -> bool {
-    let workspace = editor.workspace.as_ref();
-    let watched = workspace.and_then(|workspace| workspace.did_change_watched_files);
-    watched.and_then(|watched| watched.dynamic_registration) == Some(true)
-}
-
-/// True if the server can ask the editor to request code lenses again.
-fn can_refresh(editor: &ClientCapabilities) -> bool {
-    let lenses = editor.workspace.as_ref().and_then(|workspace| workspace.code_lens.as_ref());
-    lenses.and_then(|lenses| lenses.refresh_support) == Some(true)
-}
-
 /// Returns the folders that are open in the editor.
 #[allow(deprecated, reason = "older editors tell their folder in a field that is no longer used")]
 fn workspace_folders(params: InitializeParams) -> Vec<PathBuf> {
@@ -142,7 +135,7 @@ fn workspace_folders(params: InitializeParams) -> Vec<PathBuf> {
 
 /// The diagnostics that the server must still send to the editor after the last change.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum UnsentDiagnostics {
+pub(super) enum UnsentDiagnostics {
     No,
     /// Only the analysis findings must be sent. The compile diagnostics have been sent.
     Analysis,
@@ -152,68 +145,168 @@ enum UnsentDiagnostics {
 
 /// The diagnostics that were last sent for a file. The number is the version of the open document
 /// to which they apply; `None` for a file that is not open.
-type SentDiagnostics = (Option<i32>, Vec<ls_types::Diagnostic>);
+pub(super) type SentDiagnostics = (Option<i32>, Vec<ls_types::Diagnostic>);
 
-struct Server<'c> {
-    connection: &'c Connection,
-    workspace: Workspace,
+pub(super) struct Server<'c> {
+    pub(super) connection: &'c Connection,
+    pub(super) workspace: Workspace,
     /// The diagnostics that were last sent to the editor, by document URI.
-    sent: BTreeMap<String, SentDiagnostics>,
+    pub(super) sent: BTreeMap<String, SentDiagnostics>,
     /// The findings of the last analysis, by document URI. These findings are shown until the next
     /// analysis ends.
-    last_findings: BTreeMap<String, KeptFindings>,
+    pub(super) last_findings: BTreeMap<String, KeptFindings>,
     /// Whether the editor accepts the server's request to refresh its code lenses.
-    refreshes_lenses: bool,
+    pub(super) refreshes_lenses: bool,
     /// Number of refresh requests for code lenses that the server has sent. The ids of the requests
     /// contain this number.
-    refresh_count: u32,
-    unsent: UnsentDiagnostics,
+    pub(super) refresh_count: u32,
+    pub(super) unsent: UnsentDiagnostics,
+    background: Background,
+    /// Number of changes of documents, folders and files so far.
+    revision: u64,
+    /// The requests that are answered when the analysis is complete.
+    waiting: Vec<Request>,
     /// Whether the editor has requested the shutdown. Then the server only waits for `exit`.
     is_shut_down: bool,
+}
+
+/// An event that the main loop handles.
+enum Event {
+    Message(Message),
+    /// The editor closed the connection.
+    Closed,
+    Finished(FinishedJob),
+    /// No message arrived for as long as the next job must wait.
+    Idle,
 }
 
 impl Server<'_> {
     fn run(&mut self) -> Result<(), ServeError> {
         loop {
-            let message = match self.unsent {
-                UnsentDiagnostics::No => self.connection.receiver.recv().ok(),
-                unsent => {
-                    let wait = if unsent == UnsentDiagnostics::All { Duration::ZERO } else { ANALYSIS_DELAY };
-                    match self.connection.receiver.recv_timeout(wait) {
-                        Ok(message) => Some(message),
-                        Err(error) if error.is_timeout() => {
-                            self.publish();
-                            continue;
-                        }
-                        Err(_) => None,
-                    }
-                }
-            };
-            match message {
-                // The editor closed the connection.
-                None => return Ok(()),
-                Some(Message::Request(request)) => {
-                    let response = match request.method.as_str() {
-                        _ if self.is_shut_down => Response::new_err(
-                            request.id,
-                            ErrorCode::InvalidRequest as i32,
-                            "the server is shut down".to_owned(),
-                        ),
-                        request::Shutdown::METHOD => {
-                            self.is_shut_down = true;
-                            Response::new_ok(request.id, ())
-                        }
-                        _ => self.answer(request),
-                    };
-                    self.send(Message::Response(response));
-                }
-                Some(Message::Notification(notification))
+            match self.next_event() {
+                Event::Closed => return Ok(()),
+                Event::Idle => self.start_job(),
+                Event::Finished(job) => self.finish_job(job),
+                Event::Message(Message::Request(request)) => self.handle_incoming(request),
+                Event::Message(Message::Notification(notification))
                     if notification.method == notification::Exit::METHOD =>
                 {
                     return if self.is_shut_down { Ok(()) } else { Err(ServeError::NotShutDown) };
                 }
-                Some(Message::Notification(notification)) => self.handle_notification(notification),
-                Some(Message::Response(_)) => {}
+                Event::Message(Message::Notification(notification)) => self.handle_notification(notification),
+                Event::Message(Message::Response(_)) => {}
+            }
+        }
+    }
+
+    /// Waits for the next event. A message of the editor comes before all other events.
+    fn next_event(&self) -> Event {
+        let delay = match self.unsent {
+            UnsentDiagnostics::No => None,
+            UnsentDiagnostics::All => Some(Duration::ZERO),
+            UnsentDiagnostics::Analysis if !self.waiting.is_empty() => Some(Duration::ZERO),
+            UnsentDiagnostics::Analysis => Some(ANALYSIS_DELAY),
+        };
+        let timer = delay.filter(|_| !self.background.is_running()).map_or_else(never, after);
+        select_biased! {
+            recv(self.connection.receiver) -> message => message.map_or(Event::Closed, Event::Message),
+            recv(self.background.finished) -> job => job.map_or(Event::Closed, Event::Finished),
+            recv(timer) -> _ => Event::Idle,
+        }
+    }
+
+    fn handle_incoming(&mut self, request: Request) {
+        let response = match request.method.as_str() {
+            _ if self.is_shut_down => Response::new_err(
+                request.id,
+                ErrorCode::InvalidRequest as i32,
+                "the server is shut down".to_owned(),
+            ),
+            request::Shutdown::METHOD => {
+                self.is_shut_down = true;
+                self.refuse_waiting(ErrorCode::RequestCanceled, |_| true);
+                Response::new_ok(request.id, ())
+            }
+            _ if self.must_wait(&request) => {
+                self.waiting.push(request);
+                return;
+            }
+            _ => self.answer(request),
+        };
+        self.send(Message::Response(response));
+    }
+
+    /// True for a request whose answer contains findings of the analysis, while the analysis of the
+    /// document is not complete.
+    fn must_wait(&self, request: &Request) -> bool {
+        let needs_findings = match request.method.as_str() {
+            request::CodeLensRequest::METHOD | request::DocumentDiagnosticRequest::METHOD => true,
+            // A menu that the editor updates after each keystroke does not wait.
+            request::CodeActionRequest::METHOD => request.params["context"]["triggerKind"] != 2,
+            _ => false,
+        };
+        let is_pending = self.unsent != UnsentDiagnostics::No || self.background.is_running();
+        let is_ready = |uri: Uri| {
+            let path = path_of(&uri);
+            !self.workspace.documents().any(|(open_path, _)| open_path == path)
+                || self.workspace.find_analysis(&path).is_none_or(|(file, _)| file.has_findings())
+        };
+        needs_findings
+            && is_pending
+            && !document_of(request)
+                .and_then(|uri| catch_unwind(AssertUnwindSafe(|| is_ready(uri))).ok())
+                .unwrap_or(true)
+    }
+
+    /// Refuses the waiting requests that `is_refused` selects.
+    fn refuse_waiting(&mut self, code: ErrorCode, is_refused: impl Fn(&Request) -> bool) {
+        let waiting = std::mem::take(&mut self.waiting).into_iter();
+        let (refused, kept): (Vec<Request>, Vec<Request>) = waiting.partition(|request| is_refused(request));
+        self.waiting = kept;
+        for request in refused {
+            let reason = match code {
+                ErrorCode::ContentModified => message!("the document has changed"),
+                _ => message!("the request was cancelled"),
+            };
+            let reason = reason.localized(self.workspace.language()).into_owned();
+            self.send(Message::Response(Response::new_err(request.id, code as i32, reason)));
+        }
+    }
+
+    /// Records that documents, folders or files have changed.
+    fn mark_changed(&mut self) {
+        self.unsent = UnsentDiagnostics::All;
+        self.revision += 1;
+    }
+
+    /// Starts to compile, or to analyse, the rule sets of all open documents.
+    fn start_job(&mut self) {
+        let runs_analysis = self.unsent == UnsentDiagnostics::Analysis;
+        let find = |path: &Path| self.workspace.find_analysis(path).map(|(file, _)| file);
+        let files = catch_unwind(AssertUnwindSafe(|| {
+            let mut files: Vec<Arc<AnalyzedFile>> = Vec::new();
+            for file in self.workspace.documents().filter_map(|(path, _)| find(path)) {
+                if !files.iter().any(|known| Arc::ptr_eq(known, &file)) {
+                    files.push(file);
+                }
+            }
+            files
+        }));
+        let job = FinishedJob { revision: self.revision, runs_analysis };
+        self.background.start(files.unwrap_or_default(), job);
+    }
+
+    /// Sends the diagnostics that a job has computed, unless the files have changed since then.
+    fn finish_job(&mut self, job: FinishedJob) {
+        self.background.end();
+        if job.revision != self.revision {
+            return;
+        }
+        self.publish(job.runs_analysis);
+        if job.runs_analysis {
+            for request in std::mem::take(&mut self.waiting) {
+                let response = self.answer(request);
+                self.send(Message::Response(response));
             }
         }
     }
@@ -230,7 +323,7 @@ impl Server<'_> {
     }
 
     /// Sends a message to the editor. A lost connection is detected at the next read, not here.
-    fn send(&self, message: Message) {
+    pub(super) fn send(&self, message: Message) {
         let _ = self.connection.sender.send(message);
     }
 
@@ -271,7 +364,7 @@ impl Server<'_> {
         }
         answered! {
             HoverRequest => answers::hover,
-            Completion => answers::complete,
+            Completion => completion::complete,
             GotoDefinition => navigation::definition,
             References => answers::references,
             DocumentHighlightRequest => answers::highlight,
@@ -279,7 +372,9 @@ impl Server<'_> {
             Rename => answers::rename,
             DocumentSymbolRequest => answers::document_symbols,
             WorkspaceSymbolRequest => answers::workspace_symbols,
-            SemanticTokensFullRequest => answers::semantic_tokens,
+            SemanticTokensFullRequest => colours::all_tokens,
+            SemanticTokensFullDeltaRequest => colours::changed_tokens,
+            SemanticTokensRangeRequest => colours::tokens_of_range,
             FoldingRangeRequest => answers::folds,
             Formatting => answers::format,
             CodeActionRequest => answers::code_actions,
@@ -325,20 +420,22 @@ impl Server<'_> {
                     let document = opened.text_document;
                     let (uri, text, version) = (document.uri, document.text, document.version);
                     self.workspace.open(Document { uri, text, version });
-                    self.unsent = UnsentDiagnostics::All;
+                    self.mark_changed();
                 }
             }
             notification::DidChangeTextDocument::METHOD => {
                 if let Some(changed) = parse_params::<notification::DidChangeTextDocument>(notification) {
                     let document = changed.text_document;
+                    let is_changed = |request: &Request| document_of(request).as_ref() == Some(&document.uri);
+                    self.refuse_waiting(ErrorCode::ContentModified, is_changed);
                     self.workspace.change(&document.uri, document.version, &changed.content_changes);
-                    self.unsent = UnsentDiagnostics::All;
+                    self.mark_changed();
                 }
             }
             notification::DidCloseTextDocument::METHOD => {
                 if let Some(closed) = parse_params::<notification::DidCloseTextDocument>(notification) {
                     self.workspace.close(&closed.text_document.uri);
-                    self.unsent = UnsentDiagnostics::All;
+                    self.mark_changed();
                 }
             }
             notification::DidChangeWorkspaceFolders::METHOD => {
@@ -348,112 +445,28 @@ impl Server<'_> {
                     };
                     let (removed, added) = (paths(&changed.event.removed), paths(&changed.event.added));
                     self.workspace.change_folders(&removed, added);
-                    self.unsent = UnsentDiagnostics::All;
+                    self.mark_changed();
                 }
+            }
+            notification::Cancel::METHOD => {
+                let id = match &notification.params["id"] {
+                    Json::String(id) => RequestId::from(id.clone()),
+                    id => RequestId::from(id.as_i64().and_then(|id| i32::try_from(id).ok()).unwrap_or(-1)),
+                };
+                self.refuse_waiting(ErrorCode::RequestCanceled, |request| request.id == id);
             }
             notification::DidSaveTextDocument::METHOD | notification::DidChangeWatchedFiles::METHOD => {
                 self.workspace.discard_cached();
-                self.unsent = UnsentDiagnostics::All;
+                self.mark_changed();
             }
             _ => {}
         }
     }
+}
 
-    /// Sends the diagnostics of all open documents, and of other files of the same rule sets.
-    /// Diagnostics that have not changed are sent again only for a new version of an open document.
-    fn publish(&mut self) {
-        let runs_analysis = self.unsent == UnsentDiagnostics::Analysis;
-        self.unsent = if runs_analysis { UnsentDiagnostics::No } else { UnsentDiagnostics::Analysis };
-        let diagnostics_by_uri = catch_unwind(AssertUnwindSafe(|| self.collect_diagnostics(runs_analysis)));
-        // After a panic, the editor continues to show the diagnostics that were last sent.
-        let Ok((mut diagnostics_by_uri, new_findings)) = diagnostics_by_uri else { return };
-        if runs_analysis {
-            self.last_findings = new_findings;
-        }
-        let resolved_uris: Vec<String> =
-            self.sent.keys().filter(|uri| !diagnostics_by_uri.contains_key(*uri)).cloned().collect();
-        diagnostics_by_uri.extend(resolved_uris.into_iter().map(|uri| (uri, Vec::new())));
-        for (uri, diagnostics) in diagnostics_by_uri {
-            // For an open document, diagnostics are sent for each version of the document. For
-            // other files, diagnostics are sent only if they changed.
-            let Ok(address) = uri.parse::<Uri>() else { continue };
-            let version = self.workspace.documents().find(|(_, document)| document.uri == address);
-            let version = version.map(|(_, document)| document.version);
-            let sent = self.sent.get(&uri);
-            let is_unchanged = sent.map_or(diagnostics.is_empty(), |(_, sent)| *sent == diagnostics);
-            if is_unchanged
-                && (version.is_none() || sent.is_some_and(|(sent_version, _)| *sent_version == version))
-            {
-                continue;
-            }
-            match diagnostics.is_empty() && version.is_none() {
-                true => drop(self.sent.remove(&uri)),
-                false => drop(self.sent.insert(uri, (version, diagnostics.clone()))),
-            }
-            let params = PublishDiagnosticsParams { uri: address, diagnostics, version };
-            let method = notification::PublishDiagnostics::METHOD.to_owned();
-            self.send(Message::Notification(Notification::new(method, params)));
-        }
-        // A code lens shows which route hides another one. This can change through an edit of
-        // another file, so lenses are requested again after an analysis.
-        if runs_analysis && self.refreshes_lenses {
-            self.refresh_count += 1;
-            let method = request::CodeLensRefresh::METHOD.to_owned();
-            let id = format!("lenses-{}", self.refresh_count);
-            self.send(Message::Request(Request::new(id.into(), method, ())));
-        }
-    }
-
-    /// Returns two maps by document URI: all diagnostics, and the findings of a new analysis. If
-    /// `runs_analysis` is false, no analysis runs: the diagnostics include the findings of the last
-    /// analysis, and the second map is empty.
-    fn collect_diagnostics(
-        &self,
-        runs_analysis: bool,
-    ) -> (BTreeMap<String, Vec<ls_types::Diagnostic>>, BTreeMap<String, KeptFindings>) {
-        let (mut diagnostics_by_uri, mut main_paths, mut new_findings) =
-            (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
-        let mut collect_for_file = |analyzed_file: &AnalyzedFile, file, uri: &Uri| {
-            let mut diagnostics = findings::compile_diagnostics(analyzed_file, file);
-            let text = analyzed_file.analysis.text(file);
-            if runs_analysis {
-                let analysis_findings = findings::analysis_diagnostics(analyzed_file, file);
-                diagnostics.extend(analysis_findings.iter().cloned());
-                new_findings.insert(uri.to_string(), KeptFindings::new(text, analysis_findings));
-            } else if let (true, Some(last)) =
-                (analyzed_file.analysis.rules.is_some(), self.last_findings.get(uri.as_str()))
-            {
-                diagnostics.extend(last.valid_findings(uri, text));
-            }
-            diagnostics
-        };
-        for (path, document) in self.workspace.documents() {
-            let Some((analyzed_file, file)) = self.workspace.find_analysis(path) else { continue };
-            diagnostics_by_uri
-                .insert(document.uri.to_string(), collect_for_file(&analyzed_file, file, &document.uri));
-            if !main_paths.insert(analyzed_file.path(rulec::FileId(0))) {
-                continue;
-            }
-            if let Some(error) = &analyzed_file.settings_error
-                && let Some(uri) = uri_of(&error.path)
-            {
-                diagnostics_by_uri.insert(
-                    uri.to_string(),
-                    vec![findings::settings_diagnostic(error, analyzed_file.language)],
-                );
-            }
-            for (other_file, _) in analyzed_file.analysis.sources.iter() {
-                let path = analyzed_file.path(other_file);
-                let is_open = self.workspace.documents().any(|(open_path, _)| open_path == path);
-                let (false, Some(uri)) = (is_open, analyzed_file.uri(other_file)) else { continue };
-                let diagnostics = collect_for_file(&analyzed_file, other_file, &uri);
-                if !diagnostics.is_empty() {
-                    diagnostics_by_uri.insert(uri.to_string(), diagnostics);
-                }
-            }
-        }
-        (diagnostics_by_uri, new_findings)
-    }
+/// Returns the URI of the document that a request is about.
+fn document_of(request: &Request) -> Option<Uri> {
+    request.params["textDocument"]["uri"].as_str()?.parse().ok()
 }
 
 fn parse_params<N: notification::Notification>(notification: Notification) -> Option<N::Params>

@@ -3,23 +3,20 @@
 
 use super::lines::{self, LineScan, Lines};
 use super::pages::PageSupport;
-use ls_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
+use super::search::{FileSearch, file_system_id, imported_paths, normalise_path, relative_name};
+use ls_types::{Position, Range, SemanticToken, TextDocumentContentChangeEvent, Uri};
 use rulec::{
     AnalysisOptions, Code, Diagnostic, DiskLoader, FileId, Finding, Language, LoadError, Loader, Span,
 };
 use rulec_config::{Settings, SettingsCache, SettingsError, WarningLevel};
 use rulec_ide::Analysis;
-use rulec_syntax::lex::{self, TokenKind};
-use std::cell::{OnceCell, RefCell};
+use std::cell::{RefCell, RefMut};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::{Component, Path, PathBuf};
-use std::rc::Rc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
-/// Maximum number of rule files in a workspace whose imports are read.
-const MAX_FILES: usize = 2_000;
-/// Maximum number of folders that are searched for rule files. Limits the search if the editor has
-/// opened the root of a file system.
-const MAX_FOLDERS: usize = 20_000;
+/// The semantic tokens that were last sent for each open document, and the id of that answer.
+pub type SentTokens = HashMap<PathBuf, (String, Vec<SemanticToken>)>;
 
 /// A document that is open in the editor.
 pub struct Document {
@@ -56,15 +53,29 @@ pub struct AnalyzedFile {
     pub page_support: PageSupport,
     /// The folder to which the file names of the analysis are relative.
     root: PathBuf,
-    findings: OnceCell<Vec<Finding>>,
+    diagnostics: OnceLock<Vec<Diagnostic>>,
+    findings: OnceLock<Vec<Finding>>,
     /// The line starts of each file, computed on first use.
-    lines: Vec<OnceCell<Rc<[u32]>>>,
+    lines: Vec<OnceLock<Arc<[u32]>>>,
     /// The URI of each file; `None` if its path cannot be written as a URI. For an open document,
     /// the exact spelling that the editor sent.
     uris: Vec<Option<Uri>>,
 }
 
 impl AnalyzedFile {
+    /// Returns the errors and warnings of the compiler, which runs on the first call only.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        self.diagnostics.get_or_init(|| {
+            let shown = self.analysis.diagnostics().iter();
+            shown.filter(|diagnostic| is_shown(&self.settings, diagnostic)).cloned().collect()
+        })
+    }
+
+    /// Returns the errors and warnings if the compiler has run; otherwise an empty list.
+    pub fn diagnostics_so_far(&self) -> &[Diagnostic] {
+        self.diagnostics.get().map_or(&[], Vec::as_slice)
+    }
+
     /// Returns the findings of the rule analysis, which runs on the first call only.
     pub fn findings(&self) -> &[Finding] {
         self.findings.get_or_init(|| {
@@ -78,6 +89,11 @@ impl AnalyzedFile {
     /// Returns the findings if the analysis has run; otherwise an empty list.
     pub fn findings_so_far(&self) -> &[Finding] {
         self.findings.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// True if the analysis has run.
+    pub fn has_findings(&self) -> bool {
+        self.findings.get().is_some()
     }
 
     /// True for a warning that the settings raise to an error.
@@ -120,7 +136,7 @@ impl AnalyzedFile {
 
 /// The position of a request, resolved to a byte offset in an analysed file.
 pub struct RequestPosition {
-    pub analyzed_file: Rc<AnalyzedFile>,
+    pub analyzed_file: Arc<AnalyzedFile>,
     pub file: FileId,
     pub offset: u32,
 }
@@ -131,9 +147,12 @@ pub struct Workspace {
     /// The language in which messages and diagnostics are written.
     language: Language,
     page_support: PageSupport,
+    /// Whether the editor accepts completion items with placeholders.
+    supports_snippets: bool,
     settings: RefCell<SettingsCache>,
     open: BTreeMap<PathBuf, Document>,
-    analyses: RefCell<HashMap<PathBuf, Rc<AnalyzedFile>>>,
+    analyses: RefCell<HashMap<PathBuf, Arc<AnalyzedFile>>>,
+    sent_tokens: RefCell<SentTokens>,
     /// The files that each rule file imports. `None` until this map is first needed.
     imports: RefCell<Option<BTreeMap<PathBuf, Vec<PathBuf>>>>,
 }
@@ -141,6 +160,20 @@ pub struct Workspace {
 impl Workspace {
     pub fn new(folders: Vec<PathBuf>, language: Language, page_support: PageSupport) -> Workspace {
         Workspace { folders, language, page_support, ..Workspace::default() }
+    }
+
+    /// Sets whether the editor accepts completion items with placeholders. Default: it does not.
+    pub fn with_snippets(self, supports_snippets: bool) -> Workspace {
+        Workspace { supports_snippets, ..self }
+    }
+
+    pub fn supports_snippets(&self) -> bool {
+        self.supports_snippets
+    }
+
+    /// Returns the semantic tokens that were last sent for each document.
+    pub fn sent_tokens(&self) -> RefMut<'_, SentTokens> {
+        self.sent_tokens.borrow_mut()
     }
 
     /// Returns how the editor can show the documentation page of a diagnostic code.
@@ -167,6 +200,7 @@ impl Workspace {
 
     pub fn close(&mut self, uri: &Uri) {
         self.open.remove(&path_of(uri));
+        self.sent_tokens.get_mut().remove(&path_of(uri));
         self.discard_cached();
     }
 
@@ -198,7 +232,7 @@ impl Workspace {
 
     /// Returns the analysis that contains a file, and the id of the file in this analysis. `None`
     /// if no analysis contains the file.
-    pub fn find_analysis(&self, path: &Path) -> Option<(Rc<AnalyzedFile>, FileId)> {
+    pub fn find_analysis(&self, path: &Path) -> Option<(Arc<AnalyzedFile>, FileId)> {
         let main = self.find_main_file(path);
         let main_analysis = self.analyse_cached(&main);
         if let Some(file) = main_analysis.file(path) {
@@ -218,7 +252,7 @@ impl Workspace {
     }
 
     /// Returns the analyses of all main files, for requests about the whole workspace.
-    pub fn all_analyses(&self) -> Vec<Rc<AnalyzedFile>> {
+    pub fn all_analyses(&self) -> Vec<Arc<AnalyzedFile>> {
         let files: BTreeSet<PathBuf> = self.with_import_graph(|imports| imports.keys().cloned().collect());
         let main_paths: BTreeSet<PathBuf> =
             files.iter().chain(self.open.keys()).map(|path| self.find_main_file(path)).collect();
@@ -236,7 +270,7 @@ impl Workspace {
         use_loader(&WorkspaceLoader { workspace: self, disk: DiskLoader::new(root).ok(), root })
     }
 
-    fn analyse_cached(&self, path: &Path) -> Rc<AnalyzedFile> {
+    fn analyse_cached(&self, path: &Path) -> Arc<AnalyzedFile> {
         if let Some(analyzed_file) = self.analyses.borrow().get(path) {
             return analyzed_file.clone();
         }
@@ -247,7 +281,6 @@ impl Workspace {
             Ok(settings) => (settings, None),
             Err(settings_error) => (Settings::default(), Some(settings_error)),
         };
-        analysis.diagnostics.retain(|diagnostic| is_shown(&settings, diagnostic));
         analysis.importable_files = self.with_import_graph(|imports| {
             imports.keys().filter_map(|path| relative_name(&root, path)).collect()
         });
@@ -256,15 +289,17 @@ impl Workspace {
             self.open.get(&path).map_or_else(|| uri_of(&path), |document| Some(document.uri.clone()))
         };
         let uris = analysis.sources.iter().map(|(_, file)| uri(&file.name)).collect();
-        let lines = vec![OnceCell::new(); analysis.sources.len()];
-        let (language, page_support, findings) = (self.language, self.page_support, OnceCell::new());
-        let analyzed_file = Rc::new(AnalyzedFile {
+        let lines = vec![OnceLock::new(); analysis.sources.len()];
+        let (language, page_support) = (self.language, self.page_support);
+        let (diagnostics, findings) = (OnceLock::new(), OnceLock::new());
+        let analyzed_file = Arc::new(AnalyzedFile {
             analysis,
             settings,
             settings_error,
             language,
             page_support,
             root,
+            diagnostics,
             findings,
             lines,
             uris,
@@ -330,88 +365,6 @@ impl Workspace {
         });
         query(imports)
     }
-}
-
-/// A search for the rule files below the folders of the workspace.
-#[derive(Default)]
-struct FileSearch {
-    files: BTreeSet<PathBuf>,
-    /// Number of folders that were read so far, to stop at [`MAX_FOLDERS`].
-    folders: usize,
-}
-
-impl FileSearch {
-    /// Searches a folder and its subfolders for rule files. Skips hidden folders, other file
-    /// systems, and symbolic links to folders.
-    fn collect(&mut self, folder: &Path, file_system: Option<u64>) {
-        let Ok(entries) = std::fs::read_dir(folder) else { return };
-        self.folders += 1;
-        let mut entries: Vec<_> = entries.flatten().collect();
-        entries.sort_by_key(std::fs::DirEntry::file_name);
-        for entry in entries {
-            let (path, is_dir) = (entry.path(), entry.file_type().is_ok_and(|kind| kind.is_dir()));
-            let name = entry.file_name();
-            let is_skipped = name.as_encoded_bytes().starts_with(b".")
-                || matches!(name.to_str(), Some("target" | "node_modules"));
-            if self.files.len() >= MAX_FILES || self.folders >= MAX_FOLDERS {
-                return;
-            } else if is_dir && !is_skipped && file_system_id(&path) == file_system {
-                self.collect(&path, file_system);
-            } else if path.extension().is_some_and(|extension| extension == "rules") && path.is_file() {
-                self.files.insert(path);
-            }
-        }
-    }
-}
-
-/// Returns the number of the file system that contains a folder. `None` if the operating system has
-/// no such number.
-fn file_system_id(folder: &Path) -> Option<u64> {
-    #[cfg(unix)]
-    return std::fs::metadata(folder).ok().map(|metadata| std::os::unix::fs::MetadataExt::dev(&metadata));
-    #[cfg(not(unix))]
-    {
-        let _ = folder;
-        None
-    }
-}
-
-/// Returns the paths of the files that a text imports. Only `import` statements at the start of a
-/// line are found.
-fn imported_paths(text: &str, path: &Path) -> Vec<PathBuf> {
-    let mut tokens = lex::tokenize(text, 0).filter(|token| token.kind != TokenKind::White).peekable();
-    let (mut paths, mut at_line_start) = (Vec::new(), true);
-    while let Some(token) = tokens.next() {
-        if at_line_start
-            && token.text(text) == "import"
-            && let Some(name) = tokens.next_if(|next| next.kind == TokenKind::String)
-        {
-            let name = name.text(text).trim_matches('"');
-            paths.extend(path.parent().map(|folder| normalise_path(&folder.join(name))));
-        }
-        at_line_start = token.kind == TokenKind::Newline;
-    }
-    paths
-}
-
-/// Resolves `.` and `..` in a path without access to the disk.
-fn normalise_path(path: &Path) -> PathBuf {
-    let mut normalised = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => drop(normalised.pop()),
-            part => normalised.push(part),
-        }
-    }
-    normalised
-}
-
-/// Returns a path relative to a root folder, with `/` as the separator. `None` if the path is not
-/// below the root.
-fn relative_name(root: &Path, path: &Path) -> Option<String> {
-    let parts = path.strip_prefix(root).ok()?.components();
-    Some(parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect::<Vec<_>>().join("/"))
 }
 
 /// Returns the path of a document. A document without a file, such as an unsaved one, gets a path

@@ -1,16 +1,16 @@
 //! Random edits: after each edit, a server that saw all edits must answer like a new server that
 //! opens the current text. `RULEC_TIMES=70` runs 70 times the usual number of edits.
 
+mod client;
 #[path = "../../../tests/support/random.rs"]
 #[allow(dead_code, reason = "edits use a part of it")]
 mod random;
 #[path = "../../../tests/support/trials.rs"]
 mod trials;
 
-use lsp_server::{Connection, Message, Notification, Request, RequestId};
+use client::{Client, URI};
 use random::Random;
 use serde_json::{Value as Json, json};
-use std::thread::JoinHandle;
 
 const BASE_TEXT: &str = "\
 ## Asks for money.\r
@@ -46,53 +46,6 @@ const INSERTED_TEXTS: [&str; 16] = [
     " not ",
     "priority 3",
 ];
-
-const URI: &str = "file:///work/a.rules";
-
-struct Client {
-    connection: Connection,
-    server: JoinHandle<()>,
-    asked: i32,
-}
-
-impl Client {
-    fn start(text: &str) -> Client {
-        let (server, connection) = Connection::memory();
-        let server = std::thread::spawn(move || rulec_lsp::serve(&server, None).expect("it serves"));
-        let mut client = Client { connection, server, asked: 0 };
-        client.request("initialize", json!({ "capabilities": {} }));
-        client.notify("initialized", json!({}));
-        let document = json!({ "uri": URI, "languageId": "rules", "version": 0, "text": text });
-        client.notify("textDocument/didOpen", json!({ "textDocument": document }));
-        client
-    }
-
-    fn notify(&self, method: &str, params: Json) {
-        let message = Notification::new(method.to_owned(), params);
-        self.connection.sender.send(Message::Notification(message)).expect("the server is there");
-    }
-
-    fn request(&mut self, method: &str, params: Json) -> Json {
-        self.asked += 1;
-        let id = RequestId::from(self.asked);
-        let request = Request::new(id.clone(), method.to_owned(), params);
-        self.connection.sender.send(Message::Request(request)).expect("the server is there");
-        loop {
-            match self.connection.receiver.recv().expect("the server is there") {
-                Message::Response(response) if response.id == id => {
-                    return serde_json::to_value(&response).expect("it is JSON");
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn stop(mut self) {
-        self.request("shutdown", Json::Null);
-        self.notify("exit", Json::Null);
-        self.server.join().expect("it ends well");
-    }
-}
 
 /// Returns the protocol position of a byte offset.
 fn lsp_position(text: &str, offset: usize) -> Json {

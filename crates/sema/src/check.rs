@@ -61,6 +61,7 @@ mod vain;
 mod wildcard;
 mod workflow;
 
+pub use node_settings::{BUILT_IN_NODE_KINDS, node_setting_names};
 pub use pattern::regex_too_large;
 pub use settings::{SETTINGS, Setting};
 pub use suppressions::Suppressions;

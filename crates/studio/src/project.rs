@@ -182,7 +182,7 @@ impl Project {
             name: self.name.clone(),
             files: snapshot.file_names(),
             on_disk: matches!(self.origin, TextOrigin::Disk(_)),
-            compiles: snapshot.analysis.rules.is_some(),
+            compiles: snapshot.analysis.rules().is_some(),
             has_draft: !self.lock_state().drafts.is_empty(),
         }
     }

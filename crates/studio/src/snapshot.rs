@@ -36,7 +36,7 @@ impl ProjectSnapshot {
     /// Returns the compiled rules. If they do not compile, returns the error with which the studio
     /// refuses the request.
     pub fn rules(&self) -> Answer<&Rules> {
-        self.analysis.rules.as_ref().ok_or_else(|| {
+        self.analysis.rules().ok_or_else(|| {
             RequestError::errors(
                 self.first_error().map_or_else(|| message!("the rules do not compile"), verbatim_message),
             )
@@ -45,13 +45,13 @@ impl ProjectSnapshot {
 
     /// Returns the number of compile errors in the rule set.
     pub fn error_count(&self) -> usize {
-        self.analysis.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count()
+        self.analysis.diagnostics().iter().filter(|diagnostic| diagnostic.is_error()).count()
     }
 
     /// Returns the first compile error as text, with its file and line; `None` if the rules
     /// compile.
     pub fn first_error(&self) -> Option<String> {
-        let error = localized_diagnostic(self.analysis.diagnostics.iter().find(|error| error.is_error())?);
+        let error = localized_diagnostic(self.analysis.diagnostics().iter().find(|error| error.is_error())?);
         let location = error.span().and_then(|span| Some((self.analysis.sources.get(span.file)?, span)));
         Some(match location {
             Some((file, span)) => {

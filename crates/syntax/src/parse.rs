@@ -35,7 +35,7 @@ mod words;
 
 pub use foreign::joined_template;
 pub use literal::{UNITS, number_with_unit};
-pub use words::{WordDoc, word_doc};
+pub use words::{WordDoc, word_doc, word_docs};
 
 use crate::ast::{Allow, Ident, Statement, StatementKind};
 use crate::lex::{self, TokenKind};

@@ -3,18 +3,18 @@
 //! offered.
 
 use super::items::{new_item, setting_items, setting_value_items, unquote_name};
-use super::scope::is_member;
+use super::scope::{self, is_member};
 use super::{CompletionContext, CompletionItem, CompletionKind, keyword_item};
 use crate::DeclarationKind;
+use rulec_sema::hir::MATCH_MODES;
 use rulec_syntax::lex::{Token, TokenKind};
 use rulec_syntax::write::quote_string;
 
 /// Words that can follow the name of a route.
 const ROUTE_WORDS: [&str; 3] = ["when", "priority", "disabled"];
 const PAYLOAD_WORDS: [&str; 6] = ["rank", "interrupts", "suspends", "internal", "strict", "fallback"];
-const PAYLOAD_ITEM_WORDS: [&str; 7] = ["require", "forbid", "let", "each", "include", "closed", "compiles"];
 
-fn keywords<const N: usize>(words: [&str; N]) -> Vec<CompletionItem> {
+pub(super) fn keywords<const N: usize>(words: [&str; N]) -> Vec<CompletionItem> {
     words.map(keyword_item).to_vec()
 }
 
@@ -47,7 +47,7 @@ impl CompletionContext<'_> {
             Some(open) => match self.tokens_before[*open].kind {
                 TokenKind::OpenParen => self.parenthesis_items(*open, last),
                 TokenKind::OpenBrace => self.brace_items(*open, last),
-                _ => self.expression_items(last),
+                _ => self.list_items(last),
             },
         }
     }
@@ -55,6 +55,11 @@ impl CompletionContext<'_> {
     /// Returns the completion items inside a string: file names after `import`, otherwise the
     /// values of the enumeration with which the string is compared.
     pub(super) fn string_items(&self) -> Vec<CompletionItem> {
+        if self.scope.head == "test" {
+            let mut items = self.inner_test_values();
+            items.retain(|item| item.label.starts_with('"'));
+            return items;
+        }
         if self.last_word() != "import" {
             return self.enumeration_items();
         }
@@ -80,10 +85,12 @@ impl CompletionContext<'_> {
             "let" | "list" if distance == 1 => keywords(["="]),
             "list" if word == "=" => {
                 let mut items = keywords(["from"]);
-                items.extend(self.expression_items(last));
+                items.extend(self.symbol_items(&[DeclarationKind::List]));
                 items
             }
-            "let" | "list" => self.expression_items(last),
+            "list" => Vec::new(),
+            "let" if matches!(self.scope.owner, "payload" | "group") => self.rule_value_items(last),
+            "let" => self.expression_items(last),
             "def" if self.has_word("=") => self.expression_items(last),
             "def" if last.kind == TokenKind::CloseParen => keywords(["="]),
             "type" if distance == 1 => keywords(["="]),
@@ -95,16 +102,58 @@ impl CompletionContext<'_> {
             "history" if word == "by" => self.message_fields(),
             "history" => self.history_items(last),
             "choice" if distance == 1 => keywords(["ask", "to_user"]),
-            "flow" if distance == 1 || distance == 2 && last.kind == TokenKind::String => {
-                keywords(["keyword", "intent"])
-            }
-            "flow" if word == "intent" => self.symbol_items(&[DeclarationKind::List]),
-            "flow" if last.kind == TokenKind::CloseBracket => {
-                keywords(["->", "ignoring case", "matching case", "examples", "keywords"])
-            }
+            "choice" if last.kind == TokenKind::String => keywords(["to_user"]),
+            "flow" => self.flow_items(last),
             "entity" if distance == 1 => keywords(["matches"]),
+            "entity" if word == "matches" => keywords(["any"]),
+            "entity" if matches!(word, "ignoring" | "matching") => keywords(["case"]),
+            "entity" if distance > 2 && word != "case" && last.kind.ends_operand() => {
+                keywords(["ignoring case", "matching case"])
+            }
             "payload" if distance > 0 && word != "rank" => keywords(PAYLOAD_WORDS),
             _ => Vec::new(),
+        }
+    }
+
+    /// Returns the words and lists that can follow in a `flow` statement.
+    fn flow_items(&self, last: Token) -> Vec<CompletionItem> {
+        let end = self.tokens_before.len();
+        let lists = || self.symbol_items(&[DeclarationKind::List]);
+        let unwritten = || ["examples", "keywords"].into_iter().filter(|word| !self.has_word(word));
+        let word = self.last_word();
+        match word {
+            _ if end - 1 == self.scope.first => keywords(["tool"]),
+            "keyword" => {
+                let modes = MATCH_MODES.iter().map(|(mode, _)| *mode);
+                modes.map(|mode| new_item(CompletionKind::Value, mode, String::new())).collect()
+            }
+            "intent" => lists().into_iter().chain(unwritten().map(keyword_item)).collect(),
+            "examples" | "keywords" => lists(),
+            "ignoring" | "matching" => keywords(["case"]),
+            "case" => keywords(["->"]),
+            _ if self.word_before(end - 1) == "keyword" => lists(),
+            _ if self.has_word("->") || self.word(self.scope.first + 1) == "tool" => Vec::new(),
+            _ if self.has_word("keyword") => keywords(["->", "ignoring case", "matching case"]),
+            _ if self.has_word("intent") => {
+                keywords(["->"]).into_iter().chain(unwritten().map(keyword_item)).collect()
+            }
+            _ if last.kind.ends_operand() => keywords(["keyword", "intent"]),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the completion items inside square brackets: none where only texts are allowed.
+    fn list_items(&self, last: Token) -> Vec<CompletionItem> {
+        let outermost = self.scope.brackets.first().copied().unwrap_or_default();
+        match self.scope.head {
+            "intent" | "entity" | "flow" | "list" => Vec::new(),
+            "test" => self.inner_test_items(last),
+            "workflow" => self.constant_items(last),
+            _ if self.tokens_before[outermost].kind == TokenKind::OpenBrace && self.is_target(outermost) => {
+                self.constant_items(last)
+            }
+            "payload" | "group" => self.rule_value_items(last),
+            _ => self.expression_items(last),
         }
     }
 
@@ -151,7 +200,7 @@ impl CompletionContext<'_> {
         if last.kind != TokenKind::Arrow {
             return Vec::new();
         }
-        let mut items = self.symbol_items(&[DeclarationKind::Handler]);
+        let mut items = self.callable_items(&[DeclarationKind::Handler]);
         items.push(keyword_item("goto"));
         items
     }
@@ -169,7 +218,7 @@ impl CompletionContext<'_> {
 
     /// Returns the completion items inside an expression: operators after an operand, otherwise
     /// names and values.
-    fn expression_items(&self, last: Token) -> Vec<CompletionItem> {
+    pub(super) fn expression_items(&self, last: Token) -> Vec<CompletionItem> {
         let end = self.tokens_before.len() - 1;
         if let Some(items) = self.negated_operator_items() {
             return items;
@@ -190,8 +239,7 @@ impl CompletionContext<'_> {
             }
             return items;
         }
-        let mut items = self.enumeration_items();
-        items.extend(self.value_items());
+        let mut items = self.value_items();
         if self.analysis.has_history() {
             let names = ["history", "previous"];
             items.extend(names.map(|name| new_item(CompletionKind::Value, name, String::new())));
@@ -229,18 +277,36 @@ impl CompletionContext<'_> {
 
     /// True if the token before the position follows a comma or an opening bracket. This token is
     /// then a key whose colon is not written yet. False if the token is itself the bracket `open`.
-    fn is_key_position(&self, open: usize) -> bool {
+    pub(super) fn is_key_position(&self, open: usize) -> bool {
         let last = self.tokens_before.len() - 1;
         last > open && matches!(self.word_before(last), "(" | "{" | ",")
     }
 
     /// Removes the completion items whose names are already written as keys inside the bracket that
-    /// opens at the token `open`.
-    fn without_written_keys(&self, mut items: Vec<CompletionItem>, open: usize) -> Vec<CompletionItem> {
-        let is_written = |label: &str| {
-            (open..self.tokens_before.len()).any(|at| self.word(at) == label && self.word(at + 1) == ":")
-        };
-        items.retain(|item| !is_written(&item.label));
+    /// opens at the token `open`, before or after the position.
+    pub(super) fn without_written_keys(
+        &self,
+        mut items: Vec<CompletionItem>,
+        open: usize,
+    ) -> Vec<CompletionItem> {
+        let text_of = |index: usize| self.tokens.get(index).map_or("", |token| token.text(self.text));
+        let (mut written, mut depth) = (Vec::new(), 0usize);
+        for (index, token) in self.tokens.iter().enumerate().skip(open + 1) {
+            if token.kind.closes_bracket() {
+                let Some(outer) = depth.checked_sub(1) else { break };
+                depth = outer;
+            }
+            // Brackets that are not closed yet would include later statements.
+            if index > self.tokens_before.len() && scope::begins_line(self.text, *token) {
+                break;
+            }
+            let is_replaced = token.start == self.start;
+            if depth == 0 && !is_replaced && text_of(index + 1) == ":" {
+                written.push(unquote_name(token.text(self.text)).trim_matches('"'));
+            }
+            depth += usize::from(token.kind.opens_bracket());
+        }
+        items.retain(|item| !written.contains(&unquote_name(&item.label).trim_matches('"')));
         items
     }
 
@@ -266,7 +332,9 @@ impl CompletionContext<'_> {
         let may_have_target = matches!(self.scope.head, "route" | "default" | "test");
         let arrow =
             (self.scope.first..open).rev().find(|index| self.tokens_before[*index].kind == TokenKind::Arrow);
-        let is_outermost = self.scope.brackets.len() == 1 + usize::from(self.scope.head == "test");
+        // The braces of a test lie around its targets.
+        let around = usize::from(self.scope.head == "test");
+        let is_outermost = self.scope.brackets.get(around) == Some(&open);
         may_have_target
             && is_outermost
             && arrow.is_some_and(|arrow| {
@@ -290,21 +358,22 @@ impl CompletionContext<'_> {
         match self.scope.head {
             "settings" => self.setting_clause_items(last),
             "test" if is_outermost => self.test_items(open, last),
-            "choice" if is_outermost && begins_item => keywords(["branch", "default branch"]),
-            "choice" if is_outermost => Vec::new(),
+            "test" => self.inner_test_items(last),
+            "choice" if is_outermost => self.choice_items(open, last, begins_item),
             "router" if is_outermost => self.router_items(last, begins_item),
             "workflow" if is_outermost => self.workflow_items(last, begins_item),
-            "intent" if is_outermost => keywords(["keywords", "examples"]),
-            "lexicon" | "table" => Vec::new(),
-            "payload" | "group" if begins_item => keywords(PAYLOAD_ITEM_WORDS),
-            "payload" | "group" if last.kind == TokenKind::Colon && self.is_field_key() => self.type_items(),
+            "workflow" => self.node_setting_items(open, last),
+            "intent" if is_outermost => self.intent_items(open),
+            "flow" => self.flow_tool_items(open, last),
+            "intent" | "lexicon" | "table" | "list" => Vec::new(),
+            "payload" | "group" => self.payload_items(open, last),
             _ => self.expression_items(last),
         }
     }
 
     /// True if the colon before the position follows the name of a payload's field. False if it
     /// follows the text of a requirement.
-    fn is_field_key(&self) -> bool {
+    pub(super) fn is_field_key(&self) -> bool {
         let colon = self.tokens_before.len() - 1;
         let name = colon - usize::from(self.word_before(colon) == "?");
         let begins_line = name.checked_sub(2).is_some_and(|previous| {
@@ -342,92 +411,27 @@ impl CompletionContext<'_> {
                 let keys = keys.map(|key| new_item(CompletionKind::Field, key, String::new())).collect();
                 self.without_written_keys(keys, open)
             }
-            TokenKind::Colon => {
-                let mut items = self.symbol_items(&[DeclarationKind::Let, DeclarationKind::List]);
-                items.extend(keywords(["true", "false", "null"]));
-                items
-            }
             TokenKind::Word if self.is_key_position(open) => keywords([":"]),
-            _ => Vec::new(),
+            _ => self.constant_items(last),
         }
     }
-
-    fn test_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
-        let end = self.tokens_before.len();
-        let is_clause = |index: &usize| {
-            matches!(self.word(*index), "given" | "expect") && !is_member(self.tokens_before, *index)
-        };
-        let Some(clause) = (open + 1..end).rev().find(is_clause) else {
-            return keywords(["given", "expect"]);
-        };
-        let is_empty = clause + 1 == end;
-        let has_value = (clause..end).any(|index| self.word(index) == "=");
-        match self.word(clause) {
-            "given" if is_empty || !has_value && last.kind == TokenKind::Comma => {
-                let mut items = self.message_fields();
-                items.extend((is_empty && self.analysis.has_history()).then(|| keyword_item("history")));
-                items
-            }
-            "given" if !has_value => keywords(["=", "given", "expect"]),
-            "given" if self.ends_operand(end - 1) => keywords(["given", "expect"]),
-            "given" => {
-                let mut items = self.enumeration_items();
-                items.extend(keywords(["true", "false", "null"]));
-                items
-            }
-            _ if is_empty => {
-                let mut items = self.symbol_items(&[
-                    DeclarationKind::Route,
-                    DeclarationKind::Table,
-                    DeclarationKind::Choice,
-                    DeclarationKind::Payload,
-                    DeclarationKind::Flow,
-                ]);
-                items.extend(keywords(["default", "none", "->"]));
-                items
-            }
-            _ if last.kind == TokenKind::Arrow => {
-                self.symbol_items(&[DeclarationKind::Handler, DeclarationKind::Node])
-            }
-            _ if !self.ends_operand(end - 1) || self.word(end - 1) == "for" => Vec::new(),
-            _ => {
-                let has_arrow = (clause..end).any(|index| self.word(index) == "->");
-                let mut items = keywords(["expect", "score", "for"]);
-                items.extend((!has_arrow).then(|| keyword_item("->")));
-                items
-            }
+    /// Returns the completion items in the braces of `flow tool`, which open at the token `open`.
+    fn flow_tool_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
+        if self.word(self.scope.first + 1) != "tool" {
+            return Vec::new();
         }
-    }
-
-    fn router_items(&self, last: Token, begins_item: bool) -> Vec<CompletionItem> {
-        if last.kind == TokenKind::Arrow {
-            let mut items = self.symbol_items(&[DeclarationKind::Node]);
-            items.push(new_item(CompletionKind::Value, "next", String::new()));
-            return items;
-        }
-        let end = self.tokens_before.len();
-        let is_start = |index: &usize| matches!(self.word(*index), "when" | "otherwise" | "->" | "{");
-        let in_condition =
-            (self.scope.first..end).rev().find(is_start).is_some_and(|at| self.word(at) == "when");
-        match (in_condition, begins_item) {
-            (true, _) => {
-                let mut items = self.expression_items(last);
-                items.extend(self.ends_condition().then(|| keyword_item("->")));
-                items
+        match last.kind {
+            TokenKind::OpenBrace | TokenKind::Comma => {
+                let keys: &[&str] = match self.scope.brackets.len() {
+                    1 => &["endpoint", "parameter"],
+                    2 => &["url", "method", "headers", "body"],
+                    _ => &[],
+                };
+                let keys = keys.iter().map(|key| new_item(CompletionKind::Field, key, String::new()));
+                self.without_written_keys(keys.collect(), open)
             }
-            (false, true) => keywords(["when", "otherwise"]),
-            (false, false) => keywords(["loopback"]),
-        }
-    }
-
-    fn workflow_items(&self, last: Token, begins_item: bool) -> Vec<CompletionItem> {
-        match self.last_word() {
-            "by" if self.word_before(self.tokens_before.len() - 1) == "merge" => keywords(["node"]),
-            "by" => self.symbol_items(&[DeclarationKind::Router]),
-            "->" | "passthrough" => self.inner_symbol_items(DeclarationKind::Node, &[self.scope.owner_name]),
-            "node" => Vec::new(),
-            _ if begins_item && last.kind != TokenKind::Comma => keywords(["node", "passthrough"]),
-            _ => keywords(["within", "merge", "->", "by"]),
+            _ if self.is_key_position(open) => keywords([":"]),
+            _ => self.constant_items(last),
         }
     }
 }

@@ -3,16 +3,15 @@
 
 use super::{CompletionContext, CompletionItem, CompletionKind};
 use crate::facts::{ELEMENT_SEGMENT, fields_of};
-use crate::hover::{documentation_with_example, function_hover, word_explanation};
+use crate::hover::{documentation_with_example, word_explanation};
 use crate::{DeclarationKind, Symbol};
 use rulec_base::diag::Message;
-use rulec_base::span::Span;
 use rulec_lang::operators::OpInfo;
 use rulec_lang::ty::Ty;
 use rulec_lang::{builtins, limits};
 use rulec_sema::check::SETTINGS;
-use rulec_syntax::parse::{self, WordRole};
-use rulec_syntax::write::quote_name;
+use rulec_syntax::parse;
+use rulec_syntax::write::{quote_name, quote_string};
 
 /// Words that are values, or that begin a condition or an expression.
 const VALUE_WORDS: [&str; 9] = ["not", "any", "all", "none", "count", "if", "true", "false", "null"];
@@ -61,7 +60,7 @@ impl<'a> CompletionContext<'a> {
     }
 
     /// Returns completion items for the fields of the message value at a path.
-    fn fields_of_message(&self, path: &[&str]) -> Vec<CompletionItem> {
+    pub(super) fn fields_of_message(&self, path: &[&str]) -> Vec<CompletionItem> {
         let known = self.analysis.facts.fields_of_record(path);
         if !known.is_empty() {
             let to_item = |(name, ty): (String, String)| new_item(CompletionKind::Field, &name, ty);
@@ -161,6 +160,7 @@ impl<'a> CompletionContext<'a> {
                 .as_ref()
                 .map(|declaration| Message::verbatim(&declaration.docs))
                 .unwrap_or_default(),
+            snippet: None,
         }
     }
 
@@ -172,7 +172,7 @@ impl<'a> CompletionContext<'a> {
 
     /// Returns completion items for the names and words with which a condition or value can begin.
     pub(super) fn value_items(&self) -> Vec<CompletionItem> {
-        let mut items = self.symbol_items(&[
+        let mut items = self.callable_items(&[
             DeclarationKind::Let,
             DeclarationKind::Def,
             DeclarationKind::List,
@@ -195,15 +195,7 @@ impl<'a> CompletionContext<'a> {
         if is_payload(self.scope.head) || is_payload(self.scope.owner) {
             items.extend(self.payload_fields());
         }
-        items.extend(builtins::TABLE.iter().map(|row| {
-            let hover = function_hover(row, Span { file: self.file, start: 0, end: 0 });
-            CompletionItem {
-                kind: CompletionKind::Function,
-                label: row.name.to_owned(),
-                detail: hover.code,
-                docs: hover.text,
-            }
-        }));
+        items.extend(builtins::TABLE.iter().map(|row| self.function_item(row)));
         items.extend(VALUE_WORDS.map(keyword_item));
         items
     }
@@ -256,13 +248,6 @@ pub(super) fn setting_value_items(name: &str) -> Vec<CompletionItem> {
         .collect()
 }
 
-/// Returns completion items for the words that begin statements. If `in_table`, returns only the
-/// words that are allowed in a table.
-pub(super) fn statement_items(in_table: bool) -> Vec<CompletionItem> {
-    let words = parse::keywords().filter(|(_, role)| *role == WordRole::Statement).map(|(word, _)| word);
-    words.filter(|word| !in_table || matches!(*word, "route" | "default")).map(keyword_item).collect()
-}
-
 pub(super) fn operator_item(row: &OpInfo) -> CompletionItem {
     CompletionItem {
         docs: documentation_with_example(&row.doc, row.example),
@@ -278,10 +263,16 @@ pub(super) fn keyword_item(word: &str) -> CompletionItem {
 }
 
 pub(super) fn new_item(kind: CompletionKind, label: &str, detail: String) -> CompletionItem {
-    CompletionItem { kind, label: label.to_owned(), detail, docs: Message::default() }
+    CompletionItem { kind, label: label.to_owned(), detail, docs: Message::default(), snippet: None }
 }
 
 /// Returns a name without the backquotes around it.
 pub(super) fn unquote_name(name: &str) -> &str {
     name.trim_matches('`')
+}
+
+/// Returns a field's name as the key of a record, where also reserved words need no quotes.
+pub(super) fn record_key(name: &str) -> String {
+    let is_plain = name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    if is_plain { name.to_owned() } else { quote_string(name) }
 }

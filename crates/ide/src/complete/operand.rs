@@ -300,8 +300,7 @@ impl<'a> CompletionContext<'a> {
             _ => end = self.tokens_before.len(),
         }
         end -= usize::from(matches!(self.word_before(end), "any" | "all" | "none"));
-        let compares = matches!(self.word_before(end), "==" | "!=" | "in" | "contains")
-            || self.scope.head == "test" && self.word_before(end) == "=";
+        let compares = matches!(self.word_before(end), "==" | "!=" | "in" | "contains");
         if !compares {
             return Vec::new();
         }
@@ -309,11 +308,21 @@ impl<'a> CompletionContext<'a> {
         end -= usize::from(self.word_before(end) == "not");
         let (path, start) = self.path_before(end);
         let expanded = self.expand_path(&path, start);
-        let ty = self.type_from_let(&expanded).or_else(|| self.analysis.facts.declared_type(&expanded));
+        self.values_of_path(&expanded, &path.join("."))
+    }
+
+    /// Returns the values of the enumeration that the field at a path of the message has as its
+    /// type.
+    pub(super) fn enumeration_items_of(&self, path: &[&str]) -> Vec<CompletionItem> {
+        self.values_of_path(path, &path.join("."))
+    }
+
+    fn values_of_path(&self, path: &[&str], detail: &str) -> Vec<CompletionItem> {
+        let ty = self.type_from_let(path).or_else(|| self.analysis.facts.declared_type(path));
         let Some(values) = ty.as_ref().and_then(Ty::values_or_element_values) else { return Vec::new() };
         let item = |value: &std::sync::Arc<str>| {
             let label = rulec_syntax::write::quote_string(value);
-            super::new_item(CompletionKind::Value, &label, path.join("."))
+            super::new_item(CompletionKind::Value, &label, detail.to_owned())
         };
         values.values().iter().map(item).collect()
     }

@@ -89,6 +89,11 @@ fn indent(text: &str, token: Token) -> Option<usize> {
     before.chars().all(char::is_whitespace).then(|| before.chars().count())
 }
 
+/// True if a token is the first of its line and the line is not indented.
+pub(super) fn begins_line(text: &str, token: Token) -> bool {
+    indent(text, token) == Some(0)
+}
+
 /// True for a word that begins a statement. False if the word is a name, as in `ctx.type`, or
 /// continues a flow, as in `intent [`.
 fn begins_statement(text: &str, tokens: &[Token], index: usize) -> bool {

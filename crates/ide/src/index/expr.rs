@@ -1,9 +1,10 @@
 //! Resolves the names in expressions and types, so that the index knows each use of a name.
 
 use super::fields_source::FieldsSource;
-use super::{DeclarationKind, IndexBuilder};
+use super::{DeclarationKind, IndexBuilder, ListLiteral};
+use rulec_base::span::Span;
 use rulec_lang::builtins::Function;
-use rulec_syntax::ast::{Arg, Expr, ExprKind, Field, Ident, QuantifierKind, TypeExpr, TypeKind};
+use rulec_syntax::ast::{Arg, Expr, ExprKind, Field, Ident, Literal, QuantifierKind, TypeExpr, TypeKind};
 
 impl<'a> IndexBuilder<'a> {
     pub(super) fn resolve_exprs(&mut self, exprs: impl IntoIterator<Item = &'a Expr>) {
@@ -23,14 +24,25 @@ impl<'a> IndexBuilder<'a> {
         match &expr.kind {
             ExprKind::Literal(_) => {}
             ExprKind::Name(_) | ExprKind::Field(..) | ExprKind::Index(..) => drop(self.resolve_path(expr)),
-            ExprKind::List(items) | ExprKind::Logic(_, items) | ExprKind::Block(_, items) => {
-                self.resolve_exprs(items)
+            ExprKind::List(items) => {
+                self.add_list(expr.span, items, None);
+                self.resolve_exprs(items);
             }
+            ExprKind::Logic(_, items) | ExprKind::Block(_, items) => self.resolve_exprs(items),
             ExprKind::If(parts) => self.resolve_exprs(parts.iter()),
             ExprKind::Record(entries) => self.resolve_entries(entries),
             ExprKind::Call(name, args) => self.resolve_call(name, args),
             ExprKind::Unary(_, inner) | ExprKind::Presence { operand: inner, .. } => self.resolve_expr(inner),
-            ExprKind::Binary(binary) => self.resolve_exprs([&binary.left, &binary.right]),
+            ExprKind::Binary(binary) => {
+                self.resolve_expr(&binary.left);
+                match &binary.right.kind {
+                    ExprKind::List(items) => {
+                        self.add_list(binary.right.span, items, name_of_field(&binary.left));
+                        self.resolve_exprs(items);
+                    }
+                    _ => self.resolve_expr(&binary.right),
+                }
+            }
             ExprKind::As(inner, ty) => {
                 self.resolve_expr(inner);
                 self.resolve_type_names(ty);
@@ -38,6 +50,27 @@ impl<'a> IndexBuilder<'a> {
             ExprKind::Range { start, end, .. } => self.resolve_exprs([&**start, &**end]),
             ExprKind::Quantifier { .. } | ExprKind::HistoryPart(_) => drop(self.resolve_computed(expr)),
         }
+    }
+
+    /// Adds a list to the index if it has only constants and lies in a condition. `field` is the
+    /// name of the field that is compared with the list.
+    fn add_list(&mut self, span: Span, items: &[Expr], field: Option<&str>) {
+        let literal = |item: &Expr| match &item.kind {
+            ExprKind::Literal(literal) => Some(literal.clone()),
+            _ => None,
+        };
+        let elements: Option<Vec<Literal>> = items.iter().map(literal).collect();
+        if let Some(elements) = elements.filter(|elements| self.is_in_condition && !elements.is_empty()) {
+            let field = field.map(str::to_owned);
+            self.index.lists.push(ListLiteral { span, elements, field });
+        }
+    }
+
+    /// Resolves the names in an expression that is a condition, or the value of a definition.
+    pub(super) fn resolve_condition(&mut self, expr: &'a Expr) {
+        let outer = std::mem::replace(&mut self.is_in_condition, true);
+        self.resolve_expr(expr);
+        self.is_in_condition = outer;
     }
 
     /// Resolves the names in an expression that is no path. Returns where the fields of its value
@@ -120,5 +153,14 @@ impl<'a> IndexBuilder<'a> {
             self.declare_symbol(kind, &path, field.name.span, field.name.span.to(field.ty.span), "");
             self.declare_type_fields(kind, &path, &field.ty);
         }
+    }
+}
+
+/// Returns the name of the field that an expression reads; `None` for any other expression.
+fn name_of_field(expr: &Expr) -> Option<&str> {
+    match &expr.kind {
+        ExprKind::Name(name) => Some(name),
+        ExprKind::Field(_, name) => Some(&name.node),
+        _ => None,
     }
 }

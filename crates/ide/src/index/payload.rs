@@ -83,7 +83,7 @@ impl<'a> IndexBuilder<'a> {
                 self.resolve_object_path(rule.place.as_ref());
                 match &rule.test {
                     RuleTest::Require(condition) | RuleTest::Forbid(condition) => {
-                        self.resolve_expr(condition)
+                        self.resolve_condition(condition)
                     }
                     RuleTest::Compiles => {}
                 }

@@ -123,7 +123,11 @@ impl<'a> IndexBuilder<'a> {
     ) -> (DeclarationKind, Option<&'a Ident>) {
         match kind {
             StatementKind::Let { name, value } => {
-                self.resolve_expr(value);
+                match value.kind {
+                    // The `let` is already a name of its list.
+                    ExprKind::List(_) => self.resolve_expr(value),
+                    _ => self.resolve_condition(value),
+                }
                 let fields_source = self.fields_of_expr(value, MAX_DEFINITION_DEPTH);
                 if let Some(id) = self.find_symbol(DeclarationKind::Let, &[&name.node]) {
                     self.index.symbols[id].fields = self.declaration_of_fields(fields_source);
@@ -137,7 +141,7 @@ impl<'a> IndexBuilder<'a> {
                 (DeclarationKind::List, Some(name))
             }
             StatementKind::Def { name, params, body } => {
-                self.with_params_in_scope(&[&name.node], params, |builder| builder.resolve_expr(body));
+                self.with_params_in_scope(&[&name.node], params, |builder| builder.resolve_condition(body));
                 (DeclarationKind::Def, Some(name))
             }
             StatementKind::Extern { name, params, result } => {
@@ -207,7 +211,7 @@ impl<'a> IndexBuilder<'a> {
         match kind {
             StatementKind::Route(route) => {
                 self.with_locals_in_scope(&route.locals, |builder| {
-                    builder.resolve_expr(&route.condition);
+                    builder.resolve_condition(&route.condition);
                     builder.resolve_target(&route.target);
                 });
                 (DeclarationKind::Route, Some(&route.name))
@@ -294,7 +298,7 @@ impl<'a> IndexBuilder<'a> {
             let fields_source = self.fields_of_expr(value, MAX_DEFINITION_DEPTH);
             self.declare_and_bind(DeclarationKind::Local, name, name.span.to(value.span), fields_source);
         }
-        self.resolve_exprs(locals.iter().map(|(_, value)| value));
+        locals.iter().for_each(|(_, value)| self.resolve_condition(value));
         resolve_inner(self);
         self.scope.truncate(outer_scope_len);
     }
@@ -415,7 +419,7 @@ impl<'a> IndexBuilder<'a> {
     fn resolve_choice(&mut self, choice: &'a Choice) -> Vec<OutlineEntry> {
         let resolve_branch = |branch: &'a Branch, builder: &mut Self| {
             builder.with_locals_in_scope(&branch.locals, |builder| {
-                builder.resolve_exprs(branch.conditions.iter().flatten())
+                branch.conditions.iter().flatten().for_each(|condition| builder.resolve_condition(condition));
             });
             outline_entry(DeclarationKind::Branch, &branch.id, branch.span)
         };
@@ -432,7 +436,7 @@ impl<'a> IndexBuilder<'a> {
         );
         for case in &router.cases {
             self.with_locals_in_scope(&case.locals, |builder| {
-                builder.resolve_exprs(&case.condition);
+                case.condition.iter().for_each(|condition| builder.resolve_condition(condition));
                 for destination in &case.destinations {
                     builder.resolve_destination(destination, router);
                 }

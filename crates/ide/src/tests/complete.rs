@@ -140,25 +140,3 @@ fn completion_offers_what_the_table_says() {
     assert!(cases.len() >= 60, "{} positions", cases.len());
     assert!(errors.is_empty(), "{} errors:\n{}", errors.len(), errors.join("\n"));
 }
-
-#[test]
-fn hover_explains_the_words_of_the_history() {
-    let text = "input { tool: string, now: datetime }\nhistory keep 1d at most 9\n\
-        route a when any p in history within 1h: previous.tool == p.tool -> b\n\
-        workflow review { node ballot vote within 5s }\n";
-    let hover = |word: &str, nth: usize| {
-        let at = text.match_indices(word).nth(nth).expect("the word").0 as u32;
-        analyse(text).hover(MAIN, at).map(|hover| format!("{} — {}", hover.code, hover.text))
-    };
-    for (word, nth, expected) in [
-        ("history", 1, "the earlier messages"),
-        ("previous", 0, "the last earlier message"),
-        ("keep", 0, "how long"),
-        ("most", 0, "how many"),
-        ("within", 0, "any p in history within 1h"),
-        ("within", 1, "workflow review"),
-    ] {
-        let found = hover(word, nth);
-        assert!(found.as_ref().is_some_and(|found| found.contains(expected)), "{word}: {found:?}");
-    }
-}

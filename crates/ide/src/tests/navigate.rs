@@ -91,15 +91,15 @@ fn only_the_lines_of_the_range_are_formatted() {
 
 /// Returns the text after the refactoring whose title contains `title`, at the selection between
 /// two marks or at one mark; `None` if it is not offered.
-fn refactored(text: &str, title: &str) -> Option<String> {
+pub(super) fn refactored(text: &str, title: &str) -> Option<String> {
     let (text, start) = split_at_first_mark(text);
     let (text, end) = if text.contains('┃') { split_at_mark(&text) } else { (text, start) };
     let analysis = analyse(&text);
-    assert!(analysis.rules.is_some(), "{text}: {:?}", analysis.diagnostics);
+    assert!(analysis.rules().is_some(), "{text}: {:?}", analysis.diagnostics());
     let actions = analysis.refactorings(Span { file: MAIN, start, end });
     let action = actions.into_iter().find(|action| action.title.to_string().contains(title))?;
     let after = Analysis::new(&apply_edits(&analysis.sources, &action.edits), "a.rules");
-    assert!(after.rules.is_some(), "{}: {:?}", after.text(MAIN), after.diagnostics);
+    assert!(after.rules().is_some(), "{}: {:?}", after.text(MAIN), after.diagnostics());
     Some(after.text(MAIN).to_owned())
 }
 

@@ -126,7 +126,7 @@ fn added_tests_pass_in_every_rules_file() {
     for (path, analysis) in project_rule_files() {
         let disk = DiskLoader::new(path.parent().expect("a folder")).expect("a folder");
         let loader = OverlayLoader(apply_edits(&analysis.sources, &[]), disk);
-        let program = analysis.rules.as_ref().expect("they compile").program();
+        let program = analysis.rules().expect("they compile").program();
         let spans: Vec<Span> = program.rules.iter().map(|rule| rule.span).collect();
         let testable =
             spans.into_iter().filter(|span| span.file == MAIN && analysis.testable_route(*span).is_some());

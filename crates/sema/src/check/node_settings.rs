@@ -3,6 +3,7 @@
 //! replace these kinds, so nothing here is an error.
 
 use super::Checker;
+use crate::hir::PARALLEL_KIND;
 use rulec_base::diag::{Code, Diagnostic, nearest};
 use rulec_base::message;
 use rulec_base::span::Span;
@@ -31,6 +32,16 @@ const SETTINGS_BY_NODE_KIND: &[(&str, &[Setting])] = &[
     ("vote", &[("threshold", ValueType::Share, true), ("voters", ValueType::Names, false)]),
     ("loop", &[("max_rounds", ValueType::Count, true), ("exit_on_score", ValueType::Number, false)]),
 ];
+
+/// The kinds of workflow nodes that every program has, unless it replaces them.
+pub const BUILT_IN_NODE_KINDS: [&str; 3] = ["vote", "loop", PARALLEL_KIND];
+
+/// Returns the names of the settings that a node of a kind has. Empty for a kind that is not built
+/// in.
+pub fn node_setting_names(kind: &str) -> impl Iterator<Item = &'static str> {
+    let settings = SETTINGS_BY_NODE_KIND.iter().find(|(known, _)| *known == kind);
+    settings.into_iter().flat_map(|(_, settings)| settings.iter().map(|(name, ..)| *name))
+}
 
 impl ValueType {
     fn accepts(self, value: &Json) -> bool {

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 pub(crate) fn decide(studio: &Arc<Studio>, request: Decide) -> Answer<Decided> {
     let snapshot = studio.snapshot(request.version)?;
-    let Some(rules) = snapshot.analysis.rules.as_ref() else {
+    let Some(rules) = snapshot.analysis.rules() else {
         let error = snapshot.first_error().unwrap_or_default();
         return Ok(Decided::Broken { error, errors: snapshot.error_count() });
     };

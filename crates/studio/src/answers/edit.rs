@@ -48,9 +48,9 @@ pub(crate) fn check(studio: &Arc<Studio>, request: Check) -> Answer<Checked> {
         tokens: token_colours(&snapshot, file),
         folds: folds.collect(),
         hints: hints.collect(),
-        tests: snapshot.analysis.rules.as_ref().map(|rules| test_runs(&snapshot, rules)).unwrap_or_default(),
+        tests: snapshot.analysis.rules().map(|rules| test_runs(&snapshot, rules)).unwrap_or_default(),
         outline: outline.iter().filter_map(|entry| outline_item(&snapshot, entry)).collect(),
-        compiles: snapshot.analysis.rules.is_some(),
+        compiles: snapshot.analysis.rules().is_some(),
     })
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn check(studio: &Arc<Studio>, request: Check) -> Answer<Checked> {
 pub(crate) fn all_diagnostics(snapshot: &ProjectSnapshot, findings: bool) -> Vec<Diagnostic> {
     let findings = if findings { snapshot.findings() } else { &[] };
     let diagnostics =
-        snapshot.analysis.diagnostics.iter().chain(findings.iter().map(|finding| &finding.diagnostic));
+        snapshot.analysis.diagnostics().iter().chain(findings.iter().map(|finding| &finding.diagnostic));
     diagnostics.map(|diagnostic| convert_diagnostic(snapshot, diagnostic)).collect()
 }
 

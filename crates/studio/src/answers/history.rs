@@ -136,7 +136,7 @@ pub(crate) fn replayed_history(
     line: u64,
     session: &[EarlierMessage],
 ) -> Answer<RequestHistory> {
-    let Some(rules) = replay.snapshot.analysis.rules.as_ref().filter(|_| !session.is_empty()) else {
+    let Some(rules) = replay.snapshot.analysis.rules().filter(|_| !session.is_empty()) else {
         return Ok(RequestHistory::default());
     };
     let (name, message) = (replay.entry_of_line(line)?, replay.message_of_line(line)?);

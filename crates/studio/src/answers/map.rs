@@ -98,7 +98,7 @@ pub(crate) fn findings_in_span(
             && diagnostic_span.end <= span.end
     };
     let diagnostics =
-        snapshot.analysis.diagnostics.iter().chain(findings.iter().map(|finding| &finding.diagnostic));
+        snapshot.analysis.diagnostics().iter().chain(findings.iter().map(|finding| &finding.diagnostic));
     let rule_diagnostics = diagnostics.filter(|diagnostic| diagnostic.span().is_some_and(is_inside));
     let to_finding = |diagnostic: &rulec::Diagnostic| {
         let diagnostic = localized_diagnostic(diagnostic);

@@ -37,7 +37,7 @@ pub(crate) fn upload_rules(studio: &Arc<Studio>, request: UploadRules) -> Answer
 pub(crate) fn overview(studio: &Arc<Studio>, version: Version) -> Answer<Overview> {
     let snapshot = studio.snapshot(version)?;
     let (errors, first_error) = (snapshot.error_count(), snapshot.first_error());
-    let Some(rules) = snapshot.analysis.rules.as_ref() else {
+    let Some(rules) = snapshot.analysis.rules() else {
         let (entries, targets, example) = (Vec::new(), Vec::new(), serde_json::json!({}));
         return Ok(Overview { entries, errors, first_error, targets, example });
     };

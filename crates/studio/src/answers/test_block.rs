@@ -72,7 +72,7 @@ pub(crate) fn make_test(studio: &Arc<Studio>, request: MakeTest) -> Answer<MadeT
         let block = write_test_block(&name, &test_message, &given, &expected);
         let text = format!("{}\n\n{block}", main_text.trim_end());
         let changed_snapshot = project.snapshot_with_text(&file, &text, request.version.draft);
-        let outcomes = changed_snapshot.analysis.rules.as_ref().map(run_tests).unwrap_or_default();
+        let outcomes = changed_snapshot.analysis.rules().map(run_tests).unwrap_or_default();
         let Some(outcome) = outcomes.iter().find(|outcome| outcome.name == name) else { continue };
         let line = text[..text.len() - block.len()].matches('\n').count() + 1;
         let made_test = MadeTest { block, file: file.clone(), text, line, passes: outcome.passed };

@@ -25,7 +25,7 @@ impl Replay {
     /// because there are too many.
     pub fn session_of_line(&self, line: u64) -> Answer<(Vec<EarlierMessage>, usize)> {
         let row = self.row_of_line(line)?;
-        let Some(rules) = self.snapshot.analysis.rules.as_ref() else { return Ok((Vec::new(), 0)) };
+        let Some(rules) = self.snapshot.analysis.rules() else { return Ok((Vec::new(), 0)) };
         if row.session == UNKNOWN_NUMBER {
             return Ok((Vec::new(), 0));
         }
@@ -90,7 +90,7 @@ pub(crate) fn split_payload_line(
     entry: &str,
     message: Json,
 ) -> (Json, Option<Map<String, Json>>) {
-    let rules = snapshot.analysis.rules.as_ref().filter(|rules| rules.has_history());
+    let rules = snapshot.analysis.rules().filter(|rules| rules.has_history());
     let payloads = rules.map_or(&[][..], |rules| &rules.program().payloads);
     if payloads.iter().all(|payload| *payload.name != *entry) {
         return (message, None);

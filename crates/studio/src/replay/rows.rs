@@ -192,7 +192,7 @@ impl Replay {
     /// Returns the rules, which define the private values that must be masked. `None` if nothing is
     /// masked: the replay shows private values, or the rules have no private fields.
     fn masking_rules(&self) -> Option<&Rules> {
-        let rules = self.snapshot.analysis.rules.as_ref()?;
+        let rules = self.snapshot.analysis.rules()?;
         (!self.show_private && !rules.program().message_privacy().is_public()).then_some(rules)
     }
 
@@ -227,7 +227,7 @@ impl Replay {
     /// keys of a `@private` dict may be secret. Returns the error unchanged if the replay shows
     /// private values.
     pub(super) fn masked_error(&self, error: JsonError) -> JsonError {
-        match &self.snapshot.analysis.rules {
+        match self.snapshot.analysis.rules() {
             Some(rules) if !self.show_private => rules.masked_error(error),
             _ => error,
         }

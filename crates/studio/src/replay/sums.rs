@@ -60,7 +60,7 @@ impl Replay {
         let compares = results.is_log || self.older_snapshot.is_some();
         let key_indexes = results.names.iter().zip(0_u32..).map(|(name, number)| (name.as_str(), number));
         let key_indexes: BTreeMap<&str, u32> = key_indexes.collect();
-        let keys = self.snapshot.analysis.rules.as_ref().map(|rules| self.snapshot.keys(rules));
+        let keys = self.snapshot.analysis.rules().map(|rules| self.snapshot.keys(rules));
         let statements = keys.map(|keys| keys.statements.as_slice()).unwrap_or_default();
         // Statements that were never chosen are listed only for tables that some message reached.
         let entry_tables: BTreeSet<&str> = results
@@ -117,7 +117,7 @@ impl Replay {
     /// messages are decided, and all tables that `goto`s reach from them.
     fn reached_tables(&self, entered: &BTreeSet<&str>) -> BTreeSet<String> {
         let mut reached: BTreeSet<String> = entered.iter().map(|name| (*name).to_owned()).collect();
-        let Some(rules) = &self.snapshot.analysis.rules else { return reached };
+        let Some(rules) = self.snapshot.analysis.rules() else { return reached };
         let program = rules.program();
         let mut pending: Vec<String> = reached.iter().cloned().collect();
         while let Some(name) = pending.pop() {
@@ -140,7 +140,7 @@ impl Replay {
     /// Returns the reason, as text, why no message of this replay chose the given statement: a
     /// finding of the rule analysis, or else a general sentence.
     fn never_chosen_reason(&self, statement: &crate::keys::Statement) -> String {
-        let Some(rules) = &self.snapshot.analysis.rules else { return String::new() };
+        let Some(rules) = self.snapshot.analysis.rules() else { return String::new() };
         let program = rules.program();
         let rule = program.rules.iter().find(|rule| {
             *rule.name == *statement.name && *program.tables[rule.table.index()].name == *statement.table

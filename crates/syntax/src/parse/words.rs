@@ -1,12 +1,14 @@
 //! The table of explanations of the words of the language: a sentence and an example for each
-//! word. Editors show them. Operators and functions have tables of their own.
+//! word. Editors show them. Operators and functions have tables of their own. The table also has
+//! the modifiers of operators, and the arrow.
 
 use rulec_base::diag::Message;
 use rulec_base::message;
 
 /// The explanation of a word with a special meaning, which editors show.
 pub struct WordDoc {
-    /// The spelling, such as `route`. The entry for `@private` includes the `@`.
+    /// The spelling, such as `route`. The entry for `@private` includes the `@`. A word with
+    /// several meanings has an entry for each: `any {` for a block, `any in` for a quantifier.
     pub word: &'static str,
     /// One sentence that explains the word, for hover texts.
     pub doc: Message,
@@ -16,8 +18,9 @@ pub struct WordDoc {
 
 macro_rules! words {
     ($($word:literal $doc:expr, $example:literal;)*) => {
-        /// Every word of [`super::keywords`], and `@private`. The statements come first, with the
-        /// texts of the table in `docs/statements.md`.
+        /// Every word of [`super::keywords`], the modifiers of operators, the arrow, and
+        /// `@private`. The statements come first, with the texts of the table in
+        /// `docs/statements.md`.
         static WORD_DOCS: &[WordDoc] =
             &[$(WordDoc { word: $word, doc: $doc, example: $example }),*];
     };
@@ -65,6 +68,20 @@ words! {
     "branch" message!("a branch of a choice: its name, and the conditions under which it is taken"), "choice size { default branch small branch large { total > 100 } }";
     "all" message!("each of the conditions or elements must hold"), "choice size { default branch small branch large all { total > 100; count > 3 } }";
     "any" message!("one of the conditions or elements must hold"), "choice size { default branch small branch large any { total > 100; count > 3 } }";
+    "default branch" message!("the branch that is taken if no other branch holds"), "choice size { default branch small branch large { total > 100 } }";
+    "default :" message!("corrects a value: this value replaces one that is missing or not allowed"), "payload plan { steps: int in 1..=10 default 1 }";
+    "any {" message!("a block: at least one of its conditions must hold, as with `or`"), r#"let risky = any { name ends_with ".exe"; name ends_with ".bat" }"#;
+    "all {" message!("a block: each of its conditions must hold, as with `and`"), "let large = all { total > 100; count > 3 }";
+    "none {" message!("a block: none of its conditions may hold, as with `not (… or …)`"), r#"let foreign = none { sender == "backup"; sender == "build" }"#;
+    "any in" message!("a quantifier: the condition after the colon must hold for at least one element of the list"), "let dear = any order in orders: order.total > 100";
+    "all in" message!("a quantifier: the condition after the colon must hold for each element of the list; it holds for an empty list"), "let paid = all order in orders: order.paid";
+    "none" message!("after an operator: no text of the list on the right may fit"), r#"let calm = text contains none ["furious", "angry"]"#;
+    "any [" message!("after an operator: at least one text of the list on the right must fit"), r#"let money = text contains any ["refund", "money"]"#;
+    "all [" message!("after an operator: each text of the list on the right must fit"), r#"let money_back = text contains all ["money", "back"]"#;
+    "word" message!("after an operator: the text must be found as a whole word"), r#"let files = text contains word "file""#;
+    "ignoring" message!("`ignoring case`: upper and lower case letters are equal in this comparison"), r#"let money = text contains "refund" ignoring case"#;
+    "matching" message!("`matching case`: upper and lower case letters differ in this comparison, whatever the settings say"), r#"let us = text contains word "US" matching case"#;
+    "->" message!("leads from a condition to its target: a handler, a table after `goto`, a flow, or the next nodes"), r#"route money when text contains "refund" -> billing"#;
     "tool" message!("follows `flow`: the tool that runs the flows, and its description for a language model"), r#"flow tool run_flow "Starts a flow." { endpoint: { url: "https://flows.example.com/run" } }"#;
     "keyword" message!("the words that start a flow, and how they are compared with the text"), r#"flow orders "looks orders up" keyword contains ["my order"] -> "orders""#;
     "examples" message!("example texts of an intent"), r#"intent refund { examples ["I want my money back"] }"#;
@@ -117,15 +134,40 @@ pub fn word_doc(word: &str) -> Option<&'static WordDoc> {
     WORD_DOCS.iter().find(|row| row.word == word)
 }
 
+/// Returns the explanations of all words.
+pub fn word_docs() -> impl Iterator<Item = &'static WordDoc> {
+    WORD_DOCS.iter()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::keywords;
     use super::*;
     use std::collections::BTreeSet;
 
+    /// The entries that are no words of [`keywords`]: modifiers of operators, the meanings of words
+    /// that have several, and the arrow.
+    const MORE_WORDS: [&str; 14] = [
+        "any {",
+        "all {",
+        "none {",
+        "any in",
+        "all in",
+        "any [",
+        "all [",
+        "none",
+        "word",
+        "ignoring",
+        "matching",
+        "->",
+        "default branch",
+        "default :",
+    ];
+
     #[test]
     fn each_word_has_one_explanation() {
-        let known: BTreeSet<&str> = keywords().map(|(word, _)| word).chain(["@private"]).collect();
+        let known: BTreeSet<&str> =
+            keywords().map(|(word, _)| word).chain(["@private"]).chain(MORE_WORDS).collect();
         let explained: BTreeSet<&str> = WORD_DOCS.iter().map(|row| row.word).collect();
         assert_eq!(explained, known);
         assert_eq!(explained.len(), WORD_DOCS.len(), "a word has one row");

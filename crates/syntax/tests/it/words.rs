@@ -2,16 +2,16 @@
 
 use rulec_base::parallel::Threads;
 use rulec_base::span::FileId;
-use rulec_syntax::parse::{WordRole, keywords, parse, word_doc};
+use rulec_syntax::parse::{WordRole, keywords, parse, word_doc, word_docs};
 
 #[test]
 fn each_word_has_a_valid_example() {
-    for word in keywords().map(|(word, _)| word).chain(["@private"]) {
-        let example = word_doc(word).expect("each word has a row").example;
-        assert!(example.contains(word), "`{example}` lacks `{word}`");
-        let faults = parse(Threads::All, FileId(0), example).diagnostics;
+    for row in word_docs() {
+        let mut words = row.word.split(' ');
+        assert!(words.all(|word| row.example.contains(word)), "`{}` lacks `{}`", row.example, row.word);
+        let faults = parse(Threads::All, FileId(0), row.example).diagnostics;
         let faults: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
-        assert_eq!(faults, Vec::<&str>::new(), "`{example}`");
+        assert_eq!(faults, Vec::<&str>::new(), "`{}`", row.example);
     }
 }
 

@@ -1,0 +1,324 @@
+//! Selects completion items within the braces of a statement: the parts of a test, a choice, an
+//! intent, a router or a workflow.
+
+use super::items::{record_key, unquote_name};
+use super::scope::{begins_line, is_member};
+use super::{CompletionContext, CompletionItem, CompletionKind, keyword_item, new_item};
+use crate::DeclarationKind;
+use crate::complete::clauses::keywords;
+use crate::facts::ELEMENT_SEGMENT;
+use rulec_lang::ty::KindSet;
+use rulec_sema::check::{BUILT_IN_NODE_KINDS, node_setting_names};
+use rulec_sema::hir::Merge;
+use rulec_syntax::lex::{Token, TokenKind};
+
+impl<'a> CompletionContext<'a> {
+    pub(super) fn test_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
+        let end = self.tokens_before.len();
+        let Some(clause) = self.test_clause(open) else { return keywords(["given", "expect"]) };
+        let is_empty = clause + 1 == end;
+        let has_value = (clause..end).any(|index| self.word(index) == "=");
+        match self.word(clause) {
+            "given" if is_empty || !has_value && last.kind == TokenKind::Comma => {
+                let mut items = self.message_fields();
+                items.extend((is_empty && self.analysis.has_history()).then(|| keyword_item("history")));
+                items
+            }
+            "given" if !has_value => keywords(["=", "given", "expect"]),
+            "given" if self.ends_operand(end - 1) => keywords(["given", "expect"]),
+            "given" => self.given_value_items(clause),
+            _ if is_empty => {
+                let mut items = self.symbol_items(&[
+                    DeclarationKind::Route,
+                    DeclarationKind::Table,
+                    DeclarationKind::Choice,
+                    DeclarationKind::Payload,
+                    DeclarationKind::Flow,
+                ]);
+                items.extend(keywords(["default", "none", "->"]));
+                items
+            }
+            _ if last.kind == TokenKind::Arrow => {
+                self.symbol_items(&[DeclarationKind::Handler, DeclarationKind::Node])
+            }
+            _ if !self.ends_operand(end - 1) || self.word(end - 1) == "for" => Vec::new(),
+            _ => {
+                let has_arrow = (clause..end).any(|index| self.word(index) == "->");
+                let mut items = keywords(["expect", "score", "for"]);
+                items.extend((!has_arrow).then(|| keyword_item("->")));
+                items
+            }
+        }
+    }
+
+    /// Returns the index of the last `given` or `expect` in the braces of a test, which open at the
+    /// token `open`.
+    fn test_clause(&self, open: usize) -> Option<usize> {
+        (open + 1..self.tokens_before.len()).rev().find(|index| {
+            matches!(self.word(*index), "given" | "expect")
+                && !is_member(self.tokens_before, *index)
+                && self.word(index + 1) != ":"
+        })
+    }
+
+    /// Returns the completion items inside a record or list in a test. After `given PATH =`, the
+    /// fields of the value that the test does not give yet, or the values of a field.
+    pub(super) fn inner_test_items(&self, last: Token) -> Vec<CompletionItem> {
+        let clause = self.scope.brackets.first().and_then(|open| self.test_clause(*open));
+        let Some(clause) = clause.filter(|clause| self.word(*clause) == "given") else {
+            return self.constant_items(last);
+        };
+        let Some(open) = self.scope.brackets.last().copied() else { return Vec::new() };
+        let is_record = self.tokens_before[open].kind == TokenKind::OpenBrace;
+        match last.kind {
+            TokenKind::OpenBrace | TokenKind::Comma if is_record => {
+                let path = self.given_path(clause);
+                self.without_written_keys(self.fields_of_given(&path), open)
+            }
+            TokenKind::OpenBracket | TokenKind::Comma | TokenKind::Colon => self.given_value_items(clause),
+            _ if is_record && self.is_key_position(open) => keywords([":"]),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the values that a test can give at the position; empty in an expectation.
+    pub(super) fn inner_test_values(&self) -> Vec<CompletionItem> {
+        let clause = self.scope.brackets.first().and_then(|open| self.test_clause(*open));
+        let clause = clause.filter(|clause| self.word(*clause) == "given");
+        clause.map_or(Vec::new(), |clause| self.given_value_items(clause))
+    }
+
+    /// Returns the fields that a record at a path of a `given` may have.
+    fn fields_of_given(&self, path: &[&'a str]) -> Vec<CompletionItem> {
+        let field = |name: &str| new_item(CompletionKind::Field, name, String::new());
+        let mut items = match path {
+            ["payload"] => {
+                let kinds = self.analysis.index.symbols_of_kinds(&[DeclarationKind::Payload]);
+                let fields = kinds
+                    .flat_map(|kind| self.inner_symbol_items(DeclarationKind::PayloadField, &[&kind.name]));
+                fields.collect()
+            }
+            ["history", ELEMENT_SEGMENT] => {
+                let mut items = self.fields_of_message(&[]);
+                items.extend(["ago", "at", "decision"].map(field));
+                items
+            }
+            ["history", ELEMENT_SEGMENT, "decision"] => ["chosen", "target"].map(field).to_vec(),
+            ["history", ELEMENT_SEGMENT, inner @ ..] => self.fields_of_message(inner),
+            path => self.fields_of_message(path),
+        };
+        for item in &mut items {
+            item.label = record_key(unquote_name(&item.label));
+        }
+        items
+    }
+
+    /// Returns the values that can be written at the position in a `given`: the values of an
+    /// enumeration, or `true` and `false`.
+    fn given_value_items(&self, clause: usize) -> Vec<CompletionItem> {
+        let path = self.given_path(clause);
+        let path = match path.as_slice() {
+            ["history", ELEMENT_SEGMENT, inner @ ..] => inner,
+            path => path,
+        };
+        let items = self.enumeration_items_of(path);
+        if !items.is_empty() {
+            return items;
+        }
+        let words = |words: &[&str]| words.iter().map(|word| keyword_item(word)).collect();
+        match self.analysis.facts.kinds(path) {
+            Some(kinds) if kinds.overlaps(KindSet::BOOL) => words(&["true", "false", "null"]),
+            Some(_) => words(&["null"]),
+            None if path.is_empty() => Vec::new(),
+            None => words(&["true", "false", "null"]),
+        }
+    }
+
+    /// Returns the path of the value at the position: the path after the word `given`, continued
+    /// within the records and lists that are open.
+    fn given_path(&self, clause: usize) -> Vec<&'a str> {
+        let end = self.tokens_before.len();
+        let equals = (clause..end).find(|index| self.word(*index) == "=").unwrap_or(end);
+        let is_name =
+            |index: &usize| matches!(self.tokens_before[*index].kind, TokenKind::Word | TokenKind::Quoted);
+        let mut path: Vec<&str> =
+            (clause + 1..equals).filter(is_name).map(|index| unquote_name(self.word(index))).collect();
+        let push_key = |colon: usize, path: &mut Vec<&'a str>| {
+            if let Some(key) = colon.checked_sub(1).filter(|_| self.word(colon) == ":") {
+                path.push(self.word(key).trim_matches(['`', '"']));
+            }
+        };
+        for open in self.scope.brackets.iter().filter(|open| **open > equals) {
+            push_key(open - 1, &mut path);
+            path.extend(
+                (self.tokens_before[*open].kind == TokenKind::OpenBracket).then_some(ELEMENT_SEGMENT),
+            );
+        }
+        if end > equals + 1 {
+            push_key(end - 1, &mut path);
+        }
+        path
+    }
+
+    /// Returns the completion items where only a constant may be written.
+    pub(super) fn constant_items(&self, last: Token) -> Vec<CompletionItem> {
+        match last.kind {
+            TokenKind::Colon => {
+                let mut items = self.symbol_items(&[DeclarationKind::Let, DeclarationKind::List]);
+                items.extend(keywords(["true", "false", "null"]));
+                items
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the words that can follow in the braces of a choice, which open at the token `open`.
+    pub(super) fn choice_items(&self, open: usize, last: Token, begins_item: bool) -> Vec<CompletionItem> {
+        let end = self.tokens_before.len();
+        let is_clause = |index: &usize| {
+            matches!(self.word(*index), "branch" | "where")
+                && !is_member(self.tokens_before, *index)
+                && self.is_directly_in(open, *index)
+        };
+        let clause = (open + 1..end).rev().find(is_clause);
+        let mut items = Vec::new();
+        match clause.map(|clause| (self.word(clause), end - 1 - clause)) {
+            Some(("branch", 0)) => return Vec::new(),
+            Some(("branch", 1)) => items.extend(keywords(["all", "any"])),
+            Some(("branch", _)) if last.kind == TokenKind::CloseBrace => items.push(keyword_item("where")),
+            Some(("where", _)) => {
+                if matches!(self.last_word(), "where" | ",") {
+                    return Vec::new();
+                } else if matches!(self.word_before(end - 1), "where" | ",") {
+                    return keywords(["="]);
+                }
+                items.extend(self.expression_items(last));
+                if !self.ends_condition() {
+                    return items;
+                }
+            }
+            _ if self.last_word() == "default" => return keywords(["branch"]),
+            _ => {}
+        }
+        if begins_item || !items.is_empty() || last.kind == TokenKind::String {
+            items.extend(keywords(["branch", "default branch"]));
+        }
+        items
+    }
+
+    /// True if the token at `index` lies in the brackets that open at `open`, but not in brackets
+    /// within them.
+    fn is_directly_in(&self, open: usize, index: usize) -> bool {
+        let mut depth = 0usize;
+        for token in &self.tokens_before[open + 1..index] {
+            depth += usize::from(token.kind.opens_bracket());
+            depth = depth.saturating_sub(usize::from(token.kind.closes_bracket()));
+        }
+        depth == 0
+    }
+
+    /// Returns the completion items in the braces of an intent: its lists that are not written yet,
+    /// or after their words the lists of the rules.
+    pub(super) fn intent_items(&self, open: usize) -> Vec<CompletionItem> {
+        if matches!(self.last_word(), "keywords" | "examples") {
+            return self.symbol_items(&[DeclarationKind::List]);
+        }
+        let is_written =
+            |word: &&str| (open..self.tokens_before.len()).any(|index| self.word(index) == *word);
+        let words = ["keywords", "examples"].into_iter().filter(|word| !is_written(word));
+        words.map(keyword_item).collect()
+    }
+
+    pub(super) fn router_items(&self, last: Token, begins_item: bool) -> Vec<CompletionItem> {
+        let end = self.tokens_before.len();
+        let is_start = |index: &usize| matches!(self.word(*index), "when" | "otherwise" | "->" | "{");
+        let start = (self.scope.first..end).rev().find(is_start).map_or("", |index| self.word(index));
+        if last.kind == TokenKind::Arrow || start == "->" && last.kind == TokenKind::Comma {
+            let mut items = self.symbol_items(&[DeclarationKind::Node]);
+            items.push(new_item(CompletionKind::Value, "next", String::new()));
+            return items;
+        }
+        match (start, begins_item) {
+            ("when", _) => {
+                let mut items = self.expression_items(last);
+                items.extend(self.ends_condition().then(|| keyword_item("->")));
+                items
+            }
+            ("otherwise", _) => keywords(["->"]),
+            ("->", false) => keywords(["loopback", "when", "otherwise"]),
+            _ => keywords(["when", "otherwise"]),
+        }
+    }
+
+    pub(super) fn workflow_items(&self, last: Token, begins_item: bool) -> Vec<CompletionItem> {
+        let end = self.tokens_before.len();
+        let nodes = || self.node_items();
+        match self.last_word() {
+            "by" if self.word_before(end - 1) == "merge" => return keywords(["node"]),
+            "by" => return self.symbol_items(&[DeclarationKind::Router]),
+            "->" | "passthrough" => return nodes(),
+            "," => return nodes(),
+            "node" | "within" => return Vec::new(),
+            "merge" => {
+                return Merge::NAMES.iter().map(|(name, _)| keyword_item(name)).collect();
+            }
+            _ if self.word_before(end - 1) == "node" => {
+                let kind = |name: &&str| new_item(CompletionKind::Value, name, String::new());
+                return BUILT_IN_NODE_KINDS.iter().map(kind).collect();
+            }
+            _ => {}
+        }
+        let is_node_open = last.kind != TokenKind::OpenBrace
+            && (self.scope.first..end).rev().find_map(|index| match self.word(index) {
+                "node" => Some(true),
+                "passthrough" => Some(false),
+                _ => None,
+            }) == Some(true);
+        let mut items = Vec::new();
+        if is_node_open {
+            items.extend(keywords(["within", "merge", "->", "by"]));
+        }
+        if begins_item {
+            items.extend(keywords(["node", "passthrough"]));
+        }
+        items
+    }
+
+    /// Returns the nodes of the workflow at the position. Finds them in the tokens, because the
+    /// statement may have errors.
+    fn node_items(&self) -> Vec<CompletionItem> {
+        let text_of = |index: usize| self.tokens.get(index).map_or("", |token| token.text(self.text));
+        let (mut items, mut depth) = (Vec::new(), 0usize);
+        for (index, token) in self.tokens.iter().enumerate().skip(self.scope.first) {
+            depth += usize::from(token.kind.opens_bracket());
+            if token.kind.closes_bracket() {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    break;
+                }
+            }
+            // Without a closing brace, the next statement ends the workflow.
+            if index > self.tokens_before.len() && begins_line(self.text, *token) {
+                break;
+            }
+            let is_id = depth == 1 && text_of(index) == "node" && text_of(index - 1) != "by";
+            let id = self.tokens.get(index + 1).filter(|id| is_id && id.start != self.start);
+            items.extend(id.map(|id| new_item(CompletionKind::Statement, id.text(self.text), String::new())));
+        }
+        items
+    }
+
+    /// Returns the completion items in the settings of a workflow's node, whose braces open at the
+    /// token `open`.
+    pub(super) fn node_setting_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
+        match last.kind {
+            TokenKind::OpenBrace | TokenKind::Comma if self.scope.brackets.len() == 2 => {
+                let names = node_setting_names(self.word_before(open).trim_matches('"'));
+                let items = names.map(|name| new_item(CompletionKind::Field, name, String::new())).collect();
+                self.without_written_keys(items, open)
+            }
+            TokenKind::Word if self.is_key_position(open) => keywords([":"]),
+            _ => self.constant_items(last),
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Selects completion items in the rules of a payload or group: the words that begin an item, and
+//! the clauses that can follow in it.
+
+use super::clauses::keywords;
+use super::scope::is_member;
+use super::{CompletionContext, CompletionItem, keyword_item};
+use crate::DeclarationKind;
+use rulec_syntax::lex::{Token, TokenKind};
+
+/// Words that begin an item of a payload.
+const ITEM_WORDS: [&str; 7] = ["require", "forbid", "let", "each", "include", "closed", "compiles"];
+/// Words that end a condition of a payload: the outcome of a violation follows them.
+const OUTCOME_WORDS: [&str; 5] = ["else", "default", "clamp", "remove", "warning"];
+
+impl CompletionContext<'_> {
+    /// Returns the completion items in the braces of a payload, a group or an `each`, which open at
+    /// the token `open`.
+    pub(super) fn payload_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
+        if self.word_before(open) == ":" {
+            // The fields of a record type.
+            return if last.kind == TokenKind::Colon { self.type_items() } else { Vec::new() };
+        }
+        let begins_line = self.text[last.end as usize..self.start as usize].contains('\n');
+        let begins_item = matches!(last.kind, TokenKind::OpenBrace | TokenKind::Semicolon)
+            || begins_line && !self.is_open_clause()
+            || last.kind == TokenKind::CloseBrace;
+        let Some(start) = self.item_start(open).filter(|_| !begins_item) else {
+            return keywords(ITEM_WORDS);
+        };
+        let end = self.tokens_before.len();
+        let word = self.last_word();
+        match self.word(start) {
+            "require" | "compiles" if start + 2 == end => keywords(["at", "when"]),
+            "forbid" if start + 2 == end => keywords(["at", "when"]),
+            "require" | "forbid" | "compiles" | "let" | "include" | "each" if start + 1 == end => {
+                match word {
+                    "include" => self.symbol_items(&[DeclarationKind::Group]),
+                    _ => Vec::new(),
+                }
+            }
+            "each" => self.each_items(start, last),
+            "include" if start + 2 == end => keywords(["as", "when"]),
+            "include" if word == "as" => Vec::new(),
+            "closed" => self.outcome_items(start),
+            "require" | "forbid" | "compiles" | "include" => {
+                let is_message = matches!(self.word_before(end - 1), "else" | "repair");
+                if is_message && last.kind == TokenKind::String {
+                    return self.outcome_items(start);
+                }
+                let mut items = self.rule_value_items(last);
+                if self.ends_condition() && !matches!(word, "at" | "dotted" | "else" | "repair") {
+                    items.extend(self.next_clauses(start));
+                }
+                items
+            }
+            "let" if start + 2 == end => keywords(["="]),
+            "let" => self.rule_value_items(last),
+            _ => self.field_items(start, last),
+        }
+    }
+
+    /// Returns the completion items of an expression in a payload: names also of its fields. None
+    /// directly after a clause that a text follows.
+    pub(super) fn rule_value_items(&self, last: Token) -> Vec<CompletionItem> {
+        match self.last_word() {
+            "at" => {
+                let mut items = self.payload_fields();
+                items.push(keyword_item("dotted"));
+                items
+            }
+            "dotted" => self.payload_fields(),
+            "else" | "repair" if !self.has_if() => Vec::new(),
+            "remove" | "warning" => Vec::new(),
+            _ => self.expression_items(last),
+        }
+    }
+
+    /// True if the position is in the value of an `if`, whose `else` a value follows.
+    fn has_if(&self) -> bool {
+        let words = (self.scope.first..self.tokens_before.len()).rev().map(|index| self.word(index));
+        words.take_while(|word| !matches!(*word, "require" | "forbid" | ";")).any(|word| word == "if")
+    }
+
+    /// True if the token before the position demands something, so that a line break does not end
+    /// the item.
+    fn is_open_clause(&self) -> bool {
+        let last = self.tokens_before.len() - 1;
+        !self.ends_operand(last)
+    }
+
+    /// Returns the index of the first token of the item at the position. `open` is the index of the
+    /// brace around the items.
+    fn item_start(&self, open: usize) -> Option<usize> {
+        let (mut start, mut depth) = (None, 0usize);
+        for index in open + 1..self.tokens_before.len() {
+            let (previous, token) = (self.tokens_before[index - 1], self.tokens_before[index]);
+            let word = token.text(self.text);
+            let begins_line = self.text[previous.end as usize..token.start as usize].contains('\n');
+            let is_key = matches!(self.word(index + 1), ":" | "?");
+            let is_separated = matches!(previous.kind, TokenKind::OpenBrace | TokenKind::Semicolon)
+                || previous.kind == TokenKind::CloseBrace;
+            let is_start =
+                is_separated || begins_line && (ITEM_WORDS.contains(&word) || is_key) || start.is_none();
+            if depth == 0 && token.kind != TokenKind::Semicolon && is_start {
+                start = Some(index);
+            }
+            depth += usize::from(token.kind.opens_bracket());
+            depth = depth.saturating_sub(usize::from(token.kind.closes_bracket()));
+        }
+        start
+    }
+
+    /// Returns the words that can follow the complete operand before the position, in the rule that
+    /// starts at the token `start`.
+    fn next_clauses(&self, start: usize) -> Vec<CompletionItem> {
+        let is_written = |word: &str| {
+            (start..self.tokens_before.len())
+                .any(|index| self.word(index) == word && !is_member(self.tokens_before, index))
+        };
+        let has_condition = match self.word(start) {
+            "require" => self.colon_after(start),
+            "forbid" => is_written("when"),
+            "compiles" => return self.outcome_items(start),
+            _ => return Vec::new(),
+        };
+        if has_condition {
+            return self.outcome_items(start);
+        }
+        let mut items = Vec::new();
+        items.extend((!is_written("when")).then(|| keyword_item("when")));
+        items.extend((self.word(start) == "require").then(|| keyword_item(":")));
+        items
+    }
+
+    /// True if the colon of a requirement is written before the position.
+    fn colon_after(&self, start: usize) -> bool {
+        let mut depth = 0usize;
+        self.tokens_before[start..].iter().any(|token| {
+            depth += usize::from(token.kind.opens_bracket());
+            depth = depth.saturating_sub(usize::from(token.kind.closes_bracket()));
+            depth == 0 && token.kind == TokenKind::Colon
+        })
+    }
+
+    /// Returns the outcomes of a violation that the item at `start` does not have yet.
+    fn outcome_items(&self, start: usize) -> Vec<CompletionItem> {
+        let written: Vec<&str> = (start..self.tokens_before.len()).map(|index| self.word(index)).collect();
+        let mut items: Vec<CompletionItem> =
+            OUTCOME_WORDS.into_iter().filter(|word| !written.contains(word)).map(keyword_item).collect();
+        let follows_message = self.tokens_before.last().is_some_and(|last| last.kind == TokenKind::String)
+            && written.contains(&"else")
+            && !written.contains(&"repair");
+        items.extend(follows_message.then(|| keyword_item("repair")));
+        items
+    }
+
+    /// Returns the completion items in the head of an `each`, which starts at the token `start`.
+    fn each_items(&self, start: usize, last: Token) -> Vec<CompletionItem> {
+        let end = self.tokens_before.len();
+        let has_in = (start..end).any(|index| self.word(index) == "in");
+        match self.last_word() {
+            "," if !has_in => Vec::new(),
+            _ if !has_in => keywords(["in"]),
+            "in" => self.payload_fields(),
+            _ => {
+                let mut items = self.expression_items(last);
+                let has_guard = (start..end).any(|index| self.word(index) == "when");
+                items.extend((!has_guard && self.ends_operand(end - 1)).then(|| keyword_item("when")));
+                items
+            }
+        }
+    }
+
+    /// Returns the completion items in the declaration of a payload's field, which starts at the
+    /// token `start`.
+    fn field_items(&self, start: usize, last: Token) -> Vec<CompletionItem> {
+        let end = self.tokens_before.len();
+        if last.kind == TokenKind::Colon && self.is_field_key() {
+            return self.type_items();
+        }
+        if !(start..end).any(|index| self.word(index) == ":") {
+            return if end == start + 1 { keywords([":"]) } else { Vec::new() };
+        }
+        match self.last_word() {
+            "not" => keywords(["blank"]),
+            "in" | "const" | "default" => self.constant_or_field_items(),
+            "|" => keywords(["null"]),
+            "else" | "repair" => Vec::new(),
+            _ if self.ends_operand(end - 1) || self.word(end - 1) == ">" => {
+                let mut items = keywords(["not blank", "in", "const", "|"]);
+                items.extend(self.outcome_items(start));
+                items
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the names that the value of a field's clause may have: lists, constants and fields.
+    fn constant_or_field_items(&self) -> Vec<CompletionItem> {
+        let mut items = self.symbol_items(&[DeclarationKind::List, DeclarationKind::Let]);
+        items.extend(self.message_fields());
+        items.extend(keywords(["true", "false", "null"]));
+        items
+    }
+}
