@@ -5,6 +5,7 @@
 use super::plan::{InputPlan, NO_PATH, PlanNode};
 use bumpalo::Bump;
 use hashbrown::HashSet;
+use rulec_base::broken_invariant;
 use rulec_lang::arena;
 use rulec_lang::ty::{Kind, KindSet};
 use rulec_lang::value::{Value, recycle_vec};
@@ -73,14 +74,15 @@ pub(crate) struct InputBuffers {
 
 impl InputBuffers {
     /// Lets `source`, the reader of a message format, read `data` into slots (fields that rules
-    /// read). Passes the filled slots to `then`. Returns `None` if one of the two functions returns
-    /// `None`.
+    /// read). Passes to `then` the values of the slots, and whether the message satisfies the input
+    /// contract (the declared or inferred types). Returns `None` if one of the two functions
+    /// returns `None`.
     pub fn fill_slots<D: ?Sized, T>(
         &mut self,
         plan: &InputPlan,
         data: &D,
         source: impl for<'f> FnOnce(&mut SlotFiller<'f>, &'f D) -> Option<()>,
-        then: impl FnOnce(&SlotFiller<'_>) -> Option<T>,
+        then: impl FnOnce(SlotValues<'_>, bool) -> Option<T>,
     ) -> Option<T> {
         arena::reset_bump(&mut self.bump);
         let (mut values, mut seen) = (recycle_vec(take(&mut self.values)), take(&mut self.seen));
@@ -94,7 +96,8 @@ impl InputBuffers {
         let keys = SmallVec::new();
         let mut filler =
             SlotFiller { plan, bump: &self.bump, values, satisfies_contract: true, keys, seen, order };
-        let result = source(&mut filler, data).and_then(|()| then(&filler));
+        let result = source(&mut filler, data)
+            .and_then(|()| then(filler.values[..].into(), filler.satisfies_contract));
         let SlotFiller { values, seen, order, .. } = filler;
         (self.values, self.seen, self.order) = (recycle_vec(values), seen, order);
         result
@@ -158,20 +161,6 @@ impl<'a> SlotFiller<'a> {
         self.plan
     }
 
-    /// Returns the values that were read from the message so far, for the slots (fields that rules
-    /// read).
-    #[inline]
-    pub fn slots(&self) -> SlotValues<'_> {
-        SlotValues { values: &self.values, present: None }
-    }
-
-    /// True if the fields that were read so far satisfy the input contract (the declared or
-    /// inferred types).
-    #[inline]
-    pub fn satisfies_contract(&self) -> bool {
-        self.satisfies_contract
-    }
-
     /// Stores a value at the path `node` of the message. Returns 1 if the input contract requires
     /// this field in its object, else 0. The caller adds up these numbers for
     /// [`SlotFiller::end_object`].
@@ -192,7 +181,10 @@ impl<'a> SlotFiller<'a> {
     /// is. Returns 1 if the contract requires the field, else 0.
     #[inline(never)]
     fn put_converted(&mut self, node: u32, value: Value<'a>) -> u32 {
-        let Some(node) = self.plan.node(node) else { return 0 };
+        let Some(node) = self.plan.node(node) else {
+            broken_invariant!("a path with hot data is in the plan");
+            return 0;
+        };
         for &(slot, kinds) in std::iter::once(&node.slot).chain(&node.further_slots) {
             if let Some(cell) = self.values.get_mut(slot as usize) {
                 *cell = value.read_as(kinds).read_one_of(node.values.as_ref());
