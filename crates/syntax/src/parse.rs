@@ -228,6 +228,16 @@ impl ParsedAhead {
 }
 
 impl<'a> FileParser<'a> {
+    /// True if all tokens of `text` are one statement without errors.
+    fn reads_alone(text: &str, TokenStream { sigs, codes, .. }: &TokenStream) -> bool {
+        let Ok(tree) = ParseTree::parse(Rule::alone, codes) else { return false };
+        let (ahead, parsed, file) = (ParsedAhead::default(), Parsed::default(), FileId(0));
+        let mut reader = FileParser { file, text, sigs, codes, ahead, parsed, declared: OnceCell::new() };
+        let cx = &mut StatementContext::new(&mut reader, 0..sigs.len(), 0);
+        let is_built = tree.root().is_some_and(|root| build::build_statement(cx, root).is_ok());
+        is_built && !reader.parsed.diagnostics.iter().any(Diagnostic::is_error)
+    }
+
     fn parse_statements(&mut self, raw: &[RawStatement], in_table: bool) -> Vec<Statement> {
         let mut statements = Vec::with_capacity(raw.len());
         for (index, raw_statement) in raw.iter().enumerate() {

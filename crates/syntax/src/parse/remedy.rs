@@ -1,13 +1,8 @@
 //! Parses the text that a help would propose. A remedy that the parser itself refuses would lead
 //! the author into the next error, so such a help says less.
 
-use super::context::StatementContext;
-use super::tree::ParseTree;
-use super::{FileParser, ParsedAhead, Rule, build, scan, stream, terminals};
+use super::{FileParser, scan, stream, terminals};
 use crate::lex::TokenKind;
-use rulec_base::diag::Diagnostic;
-use rulec_base::span::FileId;
-use std::cell::OnceCell;
 
 /// Maximum length, in bytes, of a statement that a help proposes.
 const MAX_BYTES: usize = 240;
@@ -35,21 +30,7 @@ pub(super) fn parses(text: &str) -> bool {
     if !all_readable || !is_statement || is_deep {
         return false;
     }
-    let Ok(tree) = ParseTree::parse(Rule::alone, &tokens.codes) else { return false };
-    let mut reader = FileParser {
-        file: FileId(0),
-        text,
-        sigs: &tokens.sigs,
-        codes: &tokens.codes,
-        ahead: ParsedAhead::default(),
-        parsed: super::Parsed::default(),
-        declared: OnceCell::new(),
-    };
-    let count = tokens.sigs.len();
-    let is_built = tree.root().is_some_and(|root| {
-        build::build_statement(&mut StatementContext::new(&mut reader, 0..count, 0), root).is_ok()
-    });
-    is_built && !reader.parsed.diagnostics.iter().any(Diagnostic::is_error)
+    FileParser::reads_alone(text, &tokens)
 }
 
 /// True if `text` is a condition or another expression without errors.
