@@ -325,6 +325,12 @@ fn wording_of_habits() {
         "newcomers_types",
         "newcomers_elements",
         "newcomers_comments",
+        "newcomers_other_languages",
+        "newcomers_definitions",
+        "newcomers_doubled",
+        "newcomers_parts",
+        "newcomers_wrapped",
+        "newcomers_texts",
     ] {
         let text =
             std::fs::read_to_string(ui_folder().join(format!("{name}.rules"))).expect("the file can be read");

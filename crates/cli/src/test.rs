@@ -1,5 +1,6 @@
 //! `rulec test`: runs the `test` blocks of rule files.
 
+mod filter;
 #[cfg(feature = "http")]
 mod server;
 
@@ -153,6 +154,8 @@ struct TestTally {
     /// Whether at least one rules file cannot be read.
     unreadable: bool,
     suites: Vec<(String, Vec<Case>)>,
+    /// The names of all tests if a filter selects some of them.
+    names: Vec<String>,
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
@@ -203,6 +206,7 @@ fn run_once(
     for ((compiled, imported), outcomes) in compiled.iter().zip(run_all_tests(compiled, args.show_private)) {
         match &compiled.result {
             Ok(rules) => {
+                tally.note_names(args, outcomes.iter().map(|outcome| outcome.name.as_str()));
                 let selected = outcomes.into_iter().filter(|outcome| args.selects(&outcome.name));
                 let outcomes: Vec<_> = selected.map(|outcome| ReportedTest::new(compiled, outcome)).collect();
                 if outcomes.is_empty() {
@@ -242,7 +246,7 @@ fn write_test_summary(args: &Args, tally: &TestTally, term: &Term, out: &mut Out
         if let Some(filter) = &args.filter {
             return Err(CliError::usage(match args.paths.is_empty() && filter.ends_with(".rules") {
                 true => filter_takes_file(filter),
-                false => message!("no `test` block has `{filter}` in its name"),
+                false => filter::nothing_selected(filter, &tally.names),
             }));
         }
         term.print_note(&message!("there is no `test` block; write one: `test \"a refund\" {{ given text = \"refund\"  expect refunds }}`"));
@@ -366,6 +370,13 @@ impl Args {
 }
 
 impl TestTally {
+    /// Records the names of tests, which the message for a filter without tests shows.
+    fn note_names<'n>(&mut self, args: &Args, names: impl Iterator<Item = &'n str>) {
+        if args.filter.is_some() {
+            self.names.extend(names.map(str::to_owned));
+        }
+    }
+
     /// Adds the outcomes of the tests in one rules file to the counts. `name` is the name of the
     /// file.
     fn add_outcomes(&mut self, name: String, outcomes: Vec<ReportedTest>) {

@@ -18,6 +18,9 @@ use rulec_base::{broken_invariant, message};
 use std::error::Error as _;
 use std::ffi::OsString;
 
+/// Maximum number of options that an error lists.
+const MAX_OPTIONS: usize = 8;
+
 /// Adds remedies to a usage error for mistakes that clap does not recognize. Examples are commands
 /// of other programs, and long options with one dash. `command` is the definition of the command
 /// line, and `args` are the arguments of this run.
@@ -135,10 +138,26 @@ fn add_meant_option(
         // An option is not meant as a value, so clap's advice `-- -v` misleads.
         let tip = match path.is_empty() {
             true => message!("`rulec --help` lists the options"),
-            false => message!("`rulec {} --help` lists the options", path.join(" ")),
+            false => {
+                let options = options_of(verb);
+                match options.len() {
+                    1..=MAX_OPTIONS => {
+                        let options = comma_list(options);
+                        message!("`rulec {} --help` lists the options: {options}", path.join(" "))
+                    }
+                    _ => message!("`rulec {} --help` lists the options", path.join(" ")),
+                }
+            }
         };
         set_tips(error, vec![tip]);
     }
+}
+
+/// Returns the long options of a subcommand without those that every subcommand has.
+fn options_of(verb: &Command) -> Vec<String> {
+    let is_own = |arg: &&clap::Arg| !arg.is_global_set() && !arg.is_hide_set();
+    let longs = verb.get_arguments().filter(is_own).filter_map(clap::Arg::get_long);
+    longs.filter(|long| !matches!(*long, "help" | "version")).map(|long| format!("`--{long}`")).collect()
 }
 
 /// Replaces clap's usage line in an error by the complete usage of the command. clap's line shows

@@ -7,10 +7,12 @@ mod comments;
 mod context;
 mod decide;
 mod declared;
+mod doubled;
 mod errors;
 mod expr;
 mod foreign;
 mod foreign_comments;
+mod foreign_statements;
 mod history;
 mod infix;
 mod literal;
@@ -19,6 +21,7 @@ mod outline;
 mod payload;
 mod phrase;
 mod quantified;
+mod remedy;
 mod request;
 mod scan;
 mod shapes;
@@ -138,6 +141,7 @@ pub fn parse(threads: Threads, file: FileId, text: &str) -> Parsed {
         parsed.incomplete |= part.incomplete;
         parsed.diagnostics.extend(part.diagnostics);
     }
+    foreign_statements::report_whole_statements(file, text, (&stream.sigs, &statements), &mut parsed);
     parsed.diagnostics.sort_by_key(|diagnostic| diagnostic.span().map(|span| (span.start, span.end)));
     parsed
 }
@@ -216,6 +220,16 @@ impl ParsedAhead {
 }
 
 impl<'a> FileParser<'a> {
+    /// True if all tokens of `text` are one statement without errors.
+    fn reads_alone(text: &str, TokenStream { sigs, codes, .. }: &TokenStream) -> bool {
+        let Ok(tree) = ParseTree::parse(Rule::alone, codes) else { return false };
+        let (ahead, parsed, file) = (ParsedAhead::default(), Parsed::default(), FileId(0));
+        let mut reader = FileParser { file, text, sigs, codes, ahead, parsed, declared: OnceCell::new() };
+        let cx = &mut StatementContext::new(&mut reader, 0..sigs.len(), 0);
+        let is_built = tree.root().is_some_and(|root| build::build_statement(cx, root).is_ok());
+        is_built && !reader.parsed.diagnostics.iter().any(Diagnostic::is_error)
+    }
+
     fn parse_statements(&mut self, raw: &[RawStatement], in_table: bool) -> Vec<Statement> {
         let mut statements = Vec::with_capacity(raw.len());
         for (index, raw_statement) in raw.iter().enumerate() {
@@ -236,8 +250,15 @@ impl<'a> FileParser<'a> {
         let head = self.sigs.get(raw.tokens.start)?.token;
         let end = raw.tokens.end.checked_sub(1).map_or(head.end, |last| self.sigs[last].token.end);
         let mut span = Span { file: self.file, start: head.start, end };
+        let first_diagnostic = self.parsed.diagnostics.len();
         let mut kind = self.parse_statement_kind(raw, following, in_table);
         if kind.is_none() {
+            let errors = &self.parsed.diagnostics[first_diagnostic..];
+            let doubled = doubled::doubled_part(self.file, self.text, self.sigs, raw, errors);
+            if let Some(diagnostic) = doubled.filter(|_| !errors.is_empty()) {
+                self.parsed.diagnostics.truncate(first_diagnostic);
+                self.parsed.diagnostics.push(diagnostic);
+            }
             let sigs = &self.sigs[raw.tokens.clone()];
             self.parsed.broken.extend(context::declared_names(self.file, self.text, sigs));
             // The declarations of the imported file are unknown.

@@ -57,6 +57,7 @@ pub(super) fn run(server: &Server, args: &Args, term: &Term, out: &mut Out) -> R
             escape_texts(&mut answer);
         }
         let answer: Answer = server.deserialize_answer(answer)?;
+        tally.note_names(args, answer.tests.iter().map(|test| test.name.as_str()));
         let selected = answer.tests.into_iter().filter(|test| args.selects(&test.name));
         let outcomes: Vec<ReportedTest> = selected.map(|test| test.into_reported_test(&shown)).collect();
         if !outcomes.is_empty() {

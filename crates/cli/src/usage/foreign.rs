@@ -158,6 +158,9 @@ pub(super) fn needless_option<'t>(
         {
             message!("`rulec fmt` writes the files in place; remove `{written}`")
         }
+        name if path == ["diff"] && DIFF_OPTIONS.contains(&name) && !has(name) => {
+            message!("`rulec diff` compares what two versions decide, not their text: `{}`", usage())
+        }
         "format" | "output-format" | "yaml" | "json" | "as" | "type" if !has("format") => {
             message!("`rulec {command}` has one format of output and no `{written}`: remove it")
         }
@@ -181,6 +184,38 @@ pub(super) fn needless_option<'t>(
         _ => return None,
     })
 }
+
+/// Options of programs that compare texts, which have no meaning for decisions.
+const DIFF_OPTIONS: &[&str] = &[
+    "name-only",
+    "name-status",
+    "stat",
+    "shortstat",
+    "numstat",
+    "summary",
+    "patch",
+    "cached",
+    "staged",
+    "no-index",
+    "color-words",
+    "word-diff",
+    "ignore-all-space",
+    "ignore-space-change",
+    "ignore-blank-lines",
+    "brief",
+    "unified",
+    "side-by-side",
+    "recursive",
+    "minimal",
+    "context",
+    "u",
+    "w",
+    "b",
+    "q",
+    "r",
+    "y",
+    "p",
+];
 
 /// Names of options by which other programs set an argument of a subcommand, with the name of the
 /// argument in the usage text.

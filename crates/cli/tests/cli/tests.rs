@@ -114,7 +114,10 @@ fn a_filter_runs_the_tests_of_that_name() {
     let ran = folder.rulec(&["test", "--filter", "FINDS X"]).expect(0);
     assert!(ran.out.ends_with("1 passed, 0 failed\n"), "{}", ran.out);
     let ran = folder.rulec(&["test", "--filter", "nothing"]).expect(2);
-    assert_eq!(ran.err, "error: no `test` block has `nothing` in its name\n");
+    let names = "the names are `Finds x`, `finds <y>`";
+    assert_eq!(ran.err, format!("error: no `test` block has `nothing` in its name; {names}\n"));
+    let ran = folder.rulec(&["test", "--filter", "finsd"]).expect(2);
+    assert_eq!(ran.err, "error: no `test` block has `finsd` in its name; did you mean `finds`?\n");
 }
 
 #[test]

@@ -14,6 +14,9 @@ fn check(args: &[&str], status: i32, expected: &str) {
 fn options_and_commands_of_other_programs_have_a_remedy() {
     check(&["-version"], 2, "'--version'");
     check(&["check", "-v", "a.rules"], 2, "`rulec check --help` lists the options");
+    check(&["diff", "--name-only", "a.rules", "b.rules"], 2, "not their text: `rulec diff a.rules b.rules`");
+    check(&["diff", "a.rules", "b.rules", "--stat=80"], 2, "not their text: `rulec diff a.rules b.rules`");
+    check(&["diff", "a.rules", "b.rules", "--frob"], 2, "`rulec diff --help` lists the options: `--replay`");
     check(&["watch", "a.rules"], 2, "'test --watch'");
     check(&["lint", "a.rules"], 2, "'check'");
     check(&["--lang", "zh", "watch", "a.rules"], 2, "test --watch");

@@ -281,12 +281,12 @@ operators! {
         r#"text contains word any ["refund", "退款"] ignoring case"# on r#"{"text":"Refund, please"}"#;
     StartsWith "starts_with" Infix 40, Negation::NotBefore, ALL_MODIFIERS, Scan,
         [(K::STRING, RightOperand::Text, Condition)], Predicate(implementations::starts_with),
-        search Search::Literal(Anchor::Start), foreign ["startswith", "starts", "begins", "begins_with", "beginswith", "prefix", "开头是"],
+        search Search::Literal(Anchor::Start), foreign ["startswith", "starts", "begins", "begins_with", "beginswith", "prefix", "hasprefix", "开头是"],
         message!("The text starts with the string."),
         r#"text starts_with "/help""# on r#"{"text":"/help me"}"#;
     EndsWith "ends_with" Infix 40, Negation::NotBefore, ALL_MODIFIERS, Scan,
         [(K::STRING, RightOperand::Text, Condition)], Predicate(implementations::ends_with),
-        search Search::Literal(Anchor::End), foreign ["endswith", "ends", "suffix", "结尾是"],
+        search Search::Literal(Anchor::End), foreign ["endswith", "ends", "suffix", "hassuffix", "结尾是"],
         message!("The text ends with the string."),
         r#"text ends_with "?""# on r#"{"text":"why?"}"#;
     Like "like" Infix 40, Negation::NotBefore, QUANTITY_AND_CASE, Scan,

@@ -157,8 +157,10 @@ impl<'a> StatementContext<'a> {
     /// `contains`, needs backquotes to be a name. Without them, reports an error and fails.
     pub(super) fn read_declared_name(&mut self, pair: Pair<'_>) -> Built<Ident> {
         let text = self.text(&pair);
-        if rulec_lang::operators::is_reserved_word(text) {
-            let span = self.span(&pair);
+        let span = self.span(&pair);
+        // No backquotes make `none` the name of a route. The checker says so.
+        let is_entry = matches!(self.token_before(span.start), Some("route" | "table" | "choice" | "router"));
+        if rulec_lang::operators::is_reserved_word(text) && !(text == "none" && is_entry) {
             return Err(self.report_reserved_word(text, span, message!("a name")));
         }
         Ok(self.read_ident(&pair))

@@ -50,6 +50,11 @@ impl DeclaredNames {
         self.names.get(keyword).is_some_and(|names| names.contains(name))
     }
 
+    /// True if the keyword precedes any name in the file.
+    pub(super) fn has_any(&self, keyword: &str) -> bool {
+        self.names.contains_key(keyword)
+    }
+
     /// True if the name follows an arrow anywhere in the file.
     pub(super) fn is_target(&self, name: &str) -> bool {
         self.targets.contains(name)

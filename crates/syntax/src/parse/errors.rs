@@ -414,6 +414,9 @@ impl<'a> ParseFailure<'_, 'a> {
     }
 
     fn reserved_name_error(&self, span: Span, found: &str) -> Diagnostic {
+        if let Some(diagnostic) = self.name_with_meaning(span, found) {
+            return diagnostic;
+        }
         let diagnostic = reserved_word_error(found, span, message!("a name"));
         let next = self.cx.sigs.get(self.token_index + 1).map(|sig| self.token_text(sig.token));
         // `route when …`: a missing name is more likely than a route called `when`.
@@ -429,6 +432,33 @@ impl<'a> ParseFailure<'_, 'a> {
             return diagnostic.help(help).likely_fix(start, "NAME ");
         }
         diagnostic
+    }
+
+    /// Returns the diagnostic for `default` or `none` as the name of a route or table, which
+    /// neither word can be, even in backquotes. `None` for other names.
+    fn name_with_meaning(&self, span: Span, found: &str) -> Option<Diagnostic> {
+        let keyword = self.token_text(self.token_before()?);
+        if !matches!(found, "default" | "none") || !matches!(keyword, "route" | "table" | "choice" | "router")
+        {
+            return None;
+        }
+        let message = match keyword {
+            "route" => message!("a route cannot be named `{name}`", name = found.to_owned()),
+            "table" => message!("a table cannot be named `{}`", found.to_owned()),
+            _ => message!("a table, choice or router cannot be named `{name}`", name = found.to_owned()),
+        };
+        let arrow = (self.token_index..self.cx.tokens.end)
+            .find(|index| self.token_text(self.cx.sigs[*index].token) == "->");
+        let target = arrow
+            .and_then(|arrow| self.cx.sigs.get(arrow + 1))
+            .map_or("HANDLER", |sig| self.token_text(sig.token));
+        let help = match keyword {
+            "route" if found == "default" => message!(
+                "choose another name; for messages that no route matches, write `default -> {target}`"
+            ),
+            _ => message!("this word has its own meaning in decisions and tests; choose another name"),
+        };
+        Some(Diagnostic::new(Code::ReservedTableName, span, message).help(help))
     }
 
     fn quoted_name_error(&self, span: Span, found: &str) -> Diagnostic {

@@ -345,6 +345,9 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
                 }
                 _ => format!("{first} and {second}"),
             };
+            // `not` binds more tightly than `and`.
+            let is_negated = matches!(self.cx.token_before(span.start), Some("not" | "!"));
+            let fixed = if is_negated { format!("({fixed})") } else { fixed };
             return Err(self.report(
                 Diagnostic::new(Code::ChainedComparison, op_span, message!("comparisons cannot be chained"))
                     .label(inner.op.span, message!("the first comparison"))

@@ -1,6 +1,7 @@
 //! Foreign syntax: spellings from other programming languages, and their replacements in this
 //! language.
 
+mod modules;
 mod values;
 
 pub use values::joined_template;
@@ -266,6 +267,9 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
             .map(|function| function.info().name)
             .or_else(|| builtins::builtin_for_foreign_name(&lower))
     };
+    if let Some(written) = modules::module_call(base, name, args) {
+        return Some(written);
+    }
     // In another language, the value before the dot may be a module, such as `re` or `math`. A
     // module is not an argument of the function.
     match base.to_lowercase().as_str() {

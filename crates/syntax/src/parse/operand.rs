@@ -253,7 +253,8 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     /// Reports that an operand is missing at the parser's position.
     fn report_missing_operand(&mut self) -> Failed {
         let slip = self
-            .missing_left_side()
+            .mark_of_missing_value()
+            .or_else(|| self.missing_left_side())
             .or_else(|| self.percent_sign())
             .or_else(|| self.open_range())
             .or_else(|| self.leading_equals());
@@ -366,6 +367,9 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
             Some(written) if written.contains('…') => diagnostic.help(message!("write `{written}`")),
             Some(written) => {
                 let value = text(start.start, member.span.start);
+                // The value of a call of a module is its first argument.
+                let first = written.split_once(' ').map_or(value, |(first, _)| first).to_owned();
+                let value = if written.contains(value) { value } else { &first };
                 self.replaced_call(diagnostic, (value, args), (call_span, written))
             }
             None if foreign::reads_time(name, text(start.start, member.span.start)) => {

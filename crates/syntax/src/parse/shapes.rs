@@ -4,7 +4,7 @@
 
 use super::context::{StatementContext, unexpected_token};
 use super::foreign::foreign_syntax_error;
-use super::{is_reserved, terminals, unknown};
+use super::{is_reserved, remedy, terminals, unknown};
 use crate::lex::TokenKind;
 use rulec_base::diag::{Code, Diagnostic, nearest};
 use rulec_base::message;
@@ -57,10 +57,11 @@ fn bare_condition(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic>
     let (condition, target) = (source(cx, index + 1..arrow)?, source(cx, arrow + 1..end)?);
     let message = message!("no statement starts with `{word}`");
     let span = cx.sigs[index].token.span(cx.file);
-    let help = message!(
-        "the condition of a route follows `when`: write `route {name} when {condition} -> {target}`",
-        name = "NAME"
-    );
+    let written = format!("route NAME when {condition} -> {target}");
+    if !remedy::reads_as_statement(&written) {
+        return None;
+    }
+    let help = message!("the condition of a route follows `when`: write `{written}`");
     Some(Diagnostic::new(Code::UnknownStatement, span, message).help(help))
 }
 
@@ -224,11 +225,10 @@ fn definition_without_word(cx: &StatementContext<'_>) -> Option<Diagnostic> {
     let (first, sign) = (cx.tokens.start, cx.tokens.start + 1);
     let name = text_of(cx, first);
     let is_name = kind_of(cx, first) == Some(TokenKind::Word);
-    let changes = matches!(text_of(cx, sign), "+=" | "-=" | "*=" | "/=");
-    if changes && is_name {
-        let span = span_of(cx, first..sign + 1);
+    if let Some((value, end)) = changed_value(cx).filter(|_| is_name) {
+        let span = span_of(cx, first..end);
         let message = message!("the value of `{name}` cannot change");
-        let help = message!("give the new value a name of its own: `let new_{name} = {name} + 1`");
+        let help = message!("give the new value a name of its own: `let new_{name} = {value}`");
         return Some(Diagnostic::new(Code::UnknownStatement, span, message).help(help));
     }
     if !is_name || !matches!(text_of(cx, sign), "=" | ":=") || sign + 1 >= cx.tokens.end {
@@ -249,6 +249,38 @@ fn definition_without_word(cx: &StatementContext<'_>) -> Option<Diagnostic> {
     let diagnostic = Diagnostic::new(Code::UnknownStatement, span, message);
     let head = span_of(cx, first..sign + 1);
     Some(diagnostic.help(message!("write `{replacement}`")).fix(head, replacement))
+}
+
+/// Returns the value that a statement such as `total += 1d` gives to its first name, and the index
+/// after the sign. `None` for other statements.
+fn changed_value(cx: &StatementContext<'_>) -> Option<(String, usize)> {
+    let (first, sign) = (cx.tokens.start, cx.tokens.start + 1);
+    let name = text_of(cx, first);
+    let touches =
+        |index: usize| cx.sigs.get(index + 1).is_some_and(|sig| sig.token.start == cx.sigs[index].token.end);
+    let is_equals = |index: usize| text_of(cx, index) == "=" && touches(index - 1);
+    // `*=` is two tokens, and `+=` is one.
+    let (operator, end) = match text_of(cx, sign) {
+        "++" | "--" => (&text_of(cx, sign)[..1], sign + 1),
+        "+=" | "-=" => (&text_of(cx, sign)[..1], sign + 1),
+        text @ ("*" | "/" | "%" | "&&" | "||" | "??") if is_equals(sign + 1) => (text, sign + 2),
+        _ => return None,
+    };
+    let operator = match operator {
+        "&&" => "and",
+        "||" => "or",
+        operator => operator,
+    };
+    if matches!(text_of(cx, sign), "++" | "--") {
+        return Some((format!("{name} {operator} 1"), end));
+    }
+    let line_end =
+        (end..cx.tokens.end).find(|index| cx.sigs[*index].indent().is_some()).unwrap_or(cx.tokens.end);
+    let value = source(cx, end..line_end).unwrap_or("…");
+    let is_one = end + 1 >= line_end || kind_of(cx, end + 1) == Some(TokenKind::Dot);
+    let value = if is_one { value.to_owned() } else { format!("({value})") };
+    let written = format!("{name} {operator} {value}");
+    Some((if remedy::reads_as_expression(&written) { written } else { format!("{name} {operator} …") }, end))
 }
 
 /// Returns the diagnostic for a word that was meant as `where`: `when late with late = n > 3`. The

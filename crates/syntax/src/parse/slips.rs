@@ -90,7 +90,9 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         let is_string = |index| self.kind_at(index) == Some(ExprElementKind::String);
         let first = self.position.checked_sub(1)?;
         let is_word = self.kind_at(self.position) == Some(ExprElementKind::Word);
-        if !is_string(first) || !is_word || !self.touches_previous(self.position) {
+        // Spreadsheets and SQL double a quote inside a text: `"say ""hi"""`.
+        let is_part = is_word || is_string(self.position);
+        if !is_string(first) || !is_part || !self.touches_previous(self.position) {
             return None;
         }
         let is_in_text = |index: &usize| {
@@ -103,7 +105,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         if written.starts_with('r') || written.contains(['\n', '\\']) {
             return None;
         }
-        let replacement = format!("\"{}\"", written[1..written.len() - 1].replace('"', "\\\""));
+        let inner = written[1..written.len() - 1].replace("\"\"", "\"").replace('"', "\\\"");
+        let replacement = format!("\"{inner}\"");
         let message = message!("a quote inside a text needs a backslash");
         Some(unexpected_token(span, message, message!("write `{replacement}`")).fix(span, replacement))
     }

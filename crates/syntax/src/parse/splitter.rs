@@ -151,7 +151,7 @@ impl<'a> Splitter<'a> {
             return self.start_statement(index, None);
         }
         match token.kind {
-            TokenKind::Semicolon if at_base && self.is_in_loop(index) => {}
+            TokenKind::Semicolon if at_base && (self.is_in_loop(index) || self.is_in_condition(index)) => {}
             TokenKind::Semicolon if at_base => return self.report_semicolon(index),
             // The token was already reported and may hide a bracket. So a missing bracket is not
             // reported too.
@@ -411,6 +411,17 @@ impl<'a> Splitter<'a> {
         });
         let opens = |token: usize| matches!(self.token_text(token), "for" | "foreach");
         is_part && self.current.as_ref().is_some_and(|current| (current.first_token..index).any(opens))
+    }
+
+    /// True for a `;` between the conditions of a route: its arrow follows on the same line.
+    fn is_in_condition(&self, index: usize) -> bool {
+        let is_arrow = |token: &usize| self.sigs[*token].token.kind == TokenKind::Arrow;
+        let Some(current) = &self.current else { return false };
+        let is_open = current.is_one_of(&[Rule::route_statement])
+            && !(current.first_token..index).any(|token| is_arrow(&token));
+        let line = (index + 1..self.sigs.len()).take_while(|token| self.sigs[*token].indent().is_none());
+        let starts_next = |token: &usize| terminals::terminal(self.codes[*token]).starts_statement();
+        is_open && line.take_while(|token| !starts_next(token)).any(|token| is_arrow(&token))
     }
 
     fn report_semicolon(&mut self, index: usize) {

@@ -3,7 +3,7 @@
 //! instead.
 
 use super::super::foreign_comments::foreign_comment;
-use super::super::{Rule, foreign};
+use super::super::{Rule, foreign, remedy};
 use super::{ParseFailure, is_item};
 use crate::lex::TokenKind;
 use rulec_base::diag::{Code, Diagnostic, Message};
@@ -230,7 +230,13 @@ impl ParseFailure<'_, '_> {
             Some(_) => None,
             None => {
                 let message = message!("the handler must follow `->`");
-                let help = message!("write `default -> {}`", self.found_text);
+                let is_possible = self.cx.declared().declares("handler", self.found_text)
+                    || !self.cx.declared().has_any("handler");
+                let written = format!("default -> {}", self.source(self.token_index..self.cx.tokens.end));
+                if !is_possible || !remedy::reads_as_statement(&written) {
+                    return self.unexpected_token(message, message!("write `default -> HANDLER`"));
+                }
+                let help = message!("write `{written}`");
                 Some(self.unexpected_token(message, help)?.likely_fix(gap, "-> "))
             }
         }

@@ -3,9 +3,11 @@
 //! general ones of the module `habits`.
 
 mod arguments;
+mod commas;
 mod field_words;
 mod fields;
 mod flows;
+mod foreign_types;
 mod graphs;
 mod imports;
 mod items;
@@ -15,6 +17,7 @@ mod quantifiers;
 mod statements;
 mod targets;
 mod tests;
+mod texts;
 mod words;
 
 use super::super::{Rule, foreign, shapes};
@@ -41,7 +44,8 @@ impl ParseFailure<'_, '_> {
         if let Some(diagnostic) = self.file_of_list() {
             return Some(diagnostic);
         }
-        self.keyword_before_name()
+        self.text_in_parts()
+            .or_else(|| self.keyword_before_name())
             .or_else(|| self.test_slip())
             .or_else(|| self.word_slip())
             .or_else(|| self.type_of_definition())
@@ -50,6 +54,8 @@ impl ParseFailure<'_, '_> {
             .or_else(|| self.misplaced_part())
             .or_else(|| self.parts_in_other_order())
             .or_else(|| self.field_slip())
+            .or_else(|| self.type_of_other_language())
+            .or_else(|| self.comma_after_condition())
             .or_else(|| self.colon_as_comparison())
             .or_else(|| self.bare_literal())
             .or_else(|| self.ternary())
@@ -176,7 +182,7 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns the index of the first token of the expression that ends before the token `end`.
-    fn expression_start(&self, end: usize) -> usize {
+    pub(super) fn expression_start(&self, end: usize) -> usize {
         let mut depth = 0_usize;
         for index in (self.cx.tokens.start..end).rev() {
             let (kind, text) = (self.cx.sigs[index].token.kind, self.text_of(index));

@@ -28,6 +28,7 @@ const MISSING: &[&str] = &[
     "unspecified",
     "unavailable",
     "isnull",
+    "~",
     "缺失",
     "空值",
 ];
@@ -244,6 +245,31 @@ impl PrecedenceClimber<'_, '_, '_> {
             return Some(foreign_syntax_error(whole, message, &meant));
         }
         None
+    }
+
+    /// Returns the diagnostic for a symbol by which other languages write a missing value, as in
+    /// `referrer != ~`. The parser is at the symbol. `None` for other symbols.
+    pub(in super::super) fn mark_of_missing_value(&self) -> Option<Diagnostic> {
+        let mark = self.text_at(self.position);
+        let sign = self.position.checked_sub(1);
+        let ends_here = self.position + 1 == self.comparison_end(self.position);
+        if !matches!(mark, "~" | "?") || !ends_here {
+            return None;
+        }
+        let span = self.element_span(self.position);
+        let message = message!("`{mark}` is not a value");
+        let Some(sign) = sign else {
+            return Some(unexpected_token(span, message, message!("write `null` for a value that is null")));
+        };
+        let test = match self.text_at(sign) {
+            "==" | "=" | "===" => "is missing",
+            "!=" | "!==" | "<>" => "is present",
+            _ => return None,
+        };
+        let start = self.operand_start(sign)?;
+        let written = format!("{} {test}", self.elements_text(start, sign));
+        let replaced = self.element_span(sign).to(span);
+        Some(unexpected_token(span, message, message!("write `{written}`")).fix(replaced, test))
     }
 
     /// Returns the diagnostic for a text of several words without quotes: `contains show me`, or `{

@@ -15,7 +15,7 @@ const MAX_STATEMENT: usize = 100;
 /// What a word of another language means next to a declared field or its type, as in `optional
 /// level: int`.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum FieldWord {
+pub(super) enum FieldWord {
     Required,
     Optional,
     Private,
@@ -259,13 +259,13 @@ fn written_field(word: FieldWord, name: &str, ty: &str) -> Option<String> {
     })
 }
 
-fn is_list_word(word: &str) -> bool {
+pub(super) fn is_list_word(word: &str) -> bool {
     matches!(word.to_lowercase().as_str(), "list" | "array" | "set" | "sequence" | "vector" | "seq")
 }
 
 /// Returns the meaning of a word that other languages write next to a field. `None` for other
 /// words, which may be names of fields.
-fn field_word(word: &str) -> Option<FieldWord> {
+pub(super) fn field_word(word: &str) -> Option<FieldWord> {
     Some(match word.to_lowercase().replace('_', "").as_str() {
         "required" | "mandatory" | "notnull" | "nonnull" | "必填" | "必需" | "必须" | "必选" => {
             FieldWord::Required

@@ -189,7 +189,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a type with a length or with brackets: `decimal(10,2)`, `int[]`.
     /// `None` without such a mistake.
-    fn sized_type(&self) -> Option<Diagnostic> {
+    pub(super) fn sized_type(&self) -> Option<Diagnostic> {
         let name = self.token_index.checked_sub(1)?;
         let ty = self.meant_type(name).filter(|_| matches!(self.found_text, "(" | "["))?;
         let end = self.closing_bracket_or_end(self.token_index) + 1;

@@ -117,6 +117,8 @@ impl ParseFailure<'_, '_> {
                     message!("write `default branch {name}`"),
                 )
             }
+            // `branch large when n > 3`: the condition only lacks its braces.
+            "when" | "if" if self.token_index >= 2 && self.text_of(self.token_index - 2) == "branch" => None,
             "when" | "if" | "case" => self.unexpected_token(
                 message!("a branch begins with its name, and its conditions follow in braces"),
                 message!("write `branch ID {{ CONDITION }}`"),

@@ -2,10 +2,10 @@
 //! a brace, or a verb before a target.
 
 use super::super::super::context::unexpected_token;
-use super::super::super::{literal, shapes};
+use super::super::super::{literal, remedy, shapes};
 use super::super::{ParseFailure, Rule};
 use crate::lex::TokenKind;
-use rulec_base::diag::Diagnostic;
+use rulec_base::diag::{Diagnostic, nearest};
 use rulec_base::message;
 use rulec_base::span::Span;
 
@@ -178,28 +178,48 @@ impl ParseFailure<'_, '_> {
         }
         let follows_branch =
             self.token_index > self.cx.tokens.start + 1 && self.text_of(self.token_index - 2) == "branch";
-        if !matches!(found, "when" | "if" | ":" | "->" | "=>" | "where" | "=") || !follows_branch {
+        let is_word = matches!(found, "when" | "if" | ":" | "->" | "=>" | "where" | "=");
+        if !follows_branch || !is_word && !self.begins_branch_condition() {
             return None;
         }
+        let first = self.token_index + usize::from(is_word);
         let starts_next = |index: &usize| {
             let text = self.text_of(*index);
             text == "branch" || text == "default" && self.text_of(*index + 1) == "branch"
         };
         let last = self.cx.tokens.end - 1;
-        let end = (self.token_index + 1..last).find(starts_next).unwrap_or(last);
-        if end == self.token_index + 1 {
+        let end = (first..last).find(starts_next).unwrap_or(last);
+        let end = end - usize::from(end > first && matches!(self.text_of(end - 1), ";" | ","));
+        if end == first {
             return None;
         }
-        let only_text = end == self.token_index + 2 && self.kind_of(end - 1) == Some(TokenKind::String);
+        let only_text = end == first + 1 && self.kind_of(end - 1) == Some(TokenKind::String);
         if only_text {
             let message = message!("the meaning of a branch follows without `{found}`");
-            return self.removal(self.token_index, self.token_index + 1, message);
+            return self.removal(self.token_index, first, message);
         }
-        let condition = self.source(self.token_index + 1..end);
+        let condition = self.source(first..end);
         let replacement = format!("{{ {condition} }}");
         let message = message!("the conditions of a branch are written in braces");
+        let span = self.span_of_tokens(self.token_index..end);
+        if !remedy::reads_as_expression(condition) {
+            let help = message!("write `{{ CONDITION }}` after the name of the branch");
+            return Some(unexpected_token(self.span, message, help));
+        }
         let diagnostic = unexpected_token(self.span, message, message!("write `{replacement}`"));
-        Some(diagnostic.fix(self.span_of_tokens(self.token_index..end), replacement))
+        Some(diagnostic.fix(span, replacement))
+    }
+
+    /// True if a condition without braces begins at the unexpected token, which follows the name of
+    /// a branch.
+    fn begins_branch_condition(&self) -> bool {
+        let begins_value = matches!(
+            self.kind_of(self.token_index),
+            Some(TokenKind::Word | TokenKind::Quoted | TokenKind::Number | TokenKind::OpenParen)
+        );
+        let is_clause = matches!(self.found_text, "branch" | "default" | "where" | "any" | "all" | "none");
+        let is_misspelt = nearest(self.found_text, ["branch", "default", "where"]).is_some();
+        begins_value && !is_clause && !is_misspelt && !self.begins_line(self.token_index)
     }
 
     /// Returns the diagnostic for a declaration that lacks the symbol or word after its name: `type
@@ -286,6 +306,9 @@ impl ParseFailure<'_, '_> {
         if !is_route || !is_word || verb == 0 || self.text_of(verb - 1) != "->" || begins_line {
             return None;
         }
+        if let Some(diagnostic) = self.part_after_target(verb) {
+            return Some(diagnostic);
+        }
         let mut name = self.token_index;
         while matches!(self.text_of(name), "to" | "table" | "handler" | "the" | "route") {
             name += 1;
@@ -332,6 +355,7 @@ impl ParseFailure<'_, '_> {
         let replacement = match () {
             () if self.is_declared("table", target) => format!("goto {target}"),
             () if is_known(&joined) || self.is_declared("route", &joined) => joined,
+            () if self.is_declared("handler", word) => return self.words_after_handler(verb),
             () if is_verb || is_known(target) => target.to_owned(),
             () => {
                 let message = message!("a target is one word, but `{target}` is a second word");
@@ -380,8 +404,18 @@ impl ParseFailure<'_, '_> {
             let help = message!("write `{before} {text}`");
             return Some(unexpected_token(span, message, help).likely_fix(span, text));
         }
+        let written = self.source(self.token_index..end);
+        let is_library = written.contains('.') && !written.contains('/') && !written.ends_with(".rules");
+        if is_import && is_library {
+            let span = self.span_of_tokens(self.token_index..end);
+            let help =
+                message!("remove this line: an import reads only a file of rules, as in `import {example}`");
+            return Some(unexpected_token(span, message, help));
+        }
         if end > self.token_index && self.kind_of(self.token_index) == Some(TokenKind::Word) {
-            let text = format!("\"{}\"", self.source(self.token_index..end));
+            // A file of rules usually ends in `.rules`.
+            let extension = if is_import && end == self.token_index + 1 { ".rules" } else { "" };
+            let text = format!("\"{}{extension}\"", self.source(self.token_index..end));
             let span = self.span_of_tokens(self.token_index..end);
             let help = message!("write `{before} {text}`");
             return Some(unexpected_token(span, message, help).likely_fix(span, text));

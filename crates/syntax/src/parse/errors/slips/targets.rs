@@ -2,7 +2,8 @@
 //! and anything after the table of a `goto`.
 
 use super::super::super::context::unexpected_token;
-use super::super::ParseFailure;
+use super::super::super::remedy;
+use super::super::{ParseFailure, Rule};
 use crate::lex::TokenKind;
 use rulec_base::diag::Diagnostic;
 use rulec_base::message;
@@ -25,8 +26,123 @@ impl ParseFailure<'_, '_> {
         self.removal(index, end, message!("`goto` takes only a table, and `{name}` reads the same message"))
     }
 
-    /// True for a bracket or word that may be removed after the table of a `goto`. False for a word
-    /// such as `when` or `priority`, because removing it would change the route.
+    /// Returns the diagnostic for a condition, a second handler or a change of a value after a
+    /// target. `handler` is the token of the name. `None` for other words.
+    pub(super) fn part_after_target(&self, handler: usize) -> Option<Diagnostic> {
+        if let Some(diagnostic) = self.change_after_target(handler) {
+            return Some(diagnostic);
+        }
+        let name = self.text_of(handler);
+        let next = self.kind_of(self.token_index + 1);
+        let has_next = matches!(next, Some(TokenKind::Word | TokenKind::Quoted));
+        match self.found_text {
+            "if" | "when" | "unless" if has_next || next.is_some() => self.condition_after_target(handler),
+            "and" | "then" | "or" | "&" | "+" | "&&" if has_next && self.is_declared("handler", name) => {
+                let message = message!("a route can lead to only one handler");
+                self.unexpected_token(message, message!("write a route for each handler"))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the diagnostic for a condition after a target: `-> deploy if n > 3`. `None` if the
+    /// route is not complete otherwise.
+    fn condition_after_target(&self, handler: usize) -> Option<Diagnostic> {
+        let end = self.end_of_line(self.token_index);
+        let (word, condition) = (self.found_text, self.source(self.token_index + 1..end));
+        let target = self.text_of(handler);
+        let start = self.cx.tokens.start;
+        let when = (start..handler).find(|index| self.text_of(*index) == "when");
+        let in_parentheses = |tokens: std::ops::Range<usize>| {
+            let has_or = tokens.clone().any(|index| matches!(self.text_of(index), "or" | "unless"));
+            let text = self.source(tokens);
+            if has_or { format!("({text})") } else { text.to_owned() }
+        };
+        let written = match (self.rule, when) {
+            (Rule::route_statement, Some(when)) => {
+                let joint = if word == "unless" { "unless" } else { "and" };
+                let (head, left) = (self.source(start..when + 1), in_parentheses(when + 1..handler - 1));
+                let right = in_parentheses(self.token_index + 1..end);
+                format!("{head} {left} {joint} {right} -> {target}")
+            }
+            (Rule::default_statement, _) if word == "unless" => {
+                format!("route NAME when not ({condition}) -> {target}")
+            }
+            (Rule::default_statement, _) => format!("route NAME when {condition} -> {target}"),
+            _ => return None,
+        };
+        if !remedy::reads_as_statement(&written) {
+            return None;
+        }
+        let message = message!("the whole condition of a route comes before `->`");
+        let whole = self.span_of_tokens(start..end);
+        Some(unexpected_token(self.span, message, message!("write `{written}`")).likely_fix(whole, written))
+    }
+
+    /// Returns the diagnostic for a change of a value after a target: `-> deploy set user.role =
+    /// "a"`. `handler` is the token of the name. `None` without a change.
+    fn change_after_target(&self, handler: usize) -> Option<Diagnostic> {
+        let index = handler + 1;
+        let end = self.end_of_line(index);
+        let is_sign = |at: &usize| matches!(self.text_of(*at), "=" | ":=" | "+=" | "-=" | "++");
+        let sign = (index..end).find(is_sign)?;
+        let name = sign - 1;
+        let has_bracket = (index..sign).any(|at| self.kind_of(at).is_some_and(TokenKind::opens_bracket));
+        // `-> deploy with n = 3` gives arguments.
+        let gives = matches!(
+            self.found_text,
+            "with" | "using" | "given" | "passing" | "if" | "when" | "unless" | "where"
+        );
+        if self.kind_of(name) != Some(TokenKind::Word) || has_bracket || gives {
+            return None;
+        }
+        let message = message!("rules cannot change a value of the message");
+        let metadata = format!("{{ {}: {} }}", self.text_of(name), self.source(sign + 1..end));
+        let is_verb = matches!(self.text_of(handler), "set" | "update" | "let" | "assign" | "modify" | "put");
+        let has_handler = name > handler && (!is_verb || self.is_declared("handler", self.text_of(handler)));
+        let target = if has_handler { self.text_of(handler) } else { "HANDLER" };
+        let is_literal = matches!(self.kind_of(sign + 1), Some(TokenKind::String | TokenKind::Number))
+            || matches!(self.text_of(sign + 1), "true" | "false");
+        let is_value = is_literal
+            && sign + 2 == end
+            && matches!(self.text_of(sign), "=" | ":=")
+            && remedy::reads_as_statement(&format!("default -> {target} {metadata}"));
+        let written = self.source(index..end);
+        let help = match (has_handler, is_value) {
+            (true, true) => message!(
+                "remove `{written}`, or give it to the handler as metadata: write `-> {} {metadata}`",
+                target.to_owned()
+            ),
+            (true, false) => message!("remove `{written}`"),
+            (false, true) => {
+                message!("give the value to a handler as metadata: write `-> HANDLER {metadata}`")
+            }
+            (false, false) => message!("write the name of a handler after `->`"),
+        };
+        let first = if has_handler { index } else { handler };
+        Some(unexpected_token(self.span_of_tokens(first..end), message, help))
+    }
+
+    /// Returns the diagnostic for words after a declared handler, as in `-> deploy notify`.
+    /// `handler` is the token of its name.
+    pub(super) fn words_after_handler(&self, handler: usize) -> Option<Diagnostic> {
+        let (index, end) = (handler + 1, self.end_of_line(handler + 1));
+        let has_other = (index..end).any(|at| self.is_declared("handler", self.text_of(at)));
+        if has_other {
+            let message = message!("a route can lead to only one handler");
+            return self.unexpected_token(message, message!("write a route for each handler"));
+        }
+        let name = self.text_of(handler);
+        self.removal(index, end, message!("only arguments and metadata follow the handler `{name}`"))
+    }
+
+    /// Returns the index of the first token after the line of the token `index`.
+    fn end_of_line(&self, index: usize) -> usize {
+        (index + 1..self.cx.tokens.end).find(|token| self.begins_line(*token)).unwrap_or(self.cx.tokens.end)
+    }
+
+    /// True for a token that begins arguments, metadata or words about the message. A condition or
+    /// a priority may not be removed, so other diagnostics report it.
     fn is_surplus(&self, index: usize) -> bool {
         let word = self.text_of(index).to_lowercase();
         let is_clause = matches!(

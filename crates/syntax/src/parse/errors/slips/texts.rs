@@ -1,0 +1,122 @@
+//! Diagnostics for a constant text that is written in parts, such as `import "a_" + "b.rules"`, or
+//! with doubled quotes, as in `test "the ""big"" one"`.
+
+use super::super::super::context::unexpected_token;
+use super::super::{ParseFailure, Rule};
+use crate::lex::TokenKind;
+use rulec_base::diag::Diagnostic;
+use rulec_base::message;
+use std::ops::Range;
+
+impl ParseFailure<'_, '_> {
+    fn is_text(&self, index: usize) -> bool {
+        self.kind_of(index) == Some(TokenKind::String)
+    }
+
+    /// True for a symbol by which a language joins texts.
+    fn joins_texts(&self, index: usize) -> bool {
+        matches!(self.text_of(index), "+" | "&" | "." | ".." | "||" | "++" | "<>" | "~" | "^" | "/" | "%")
+    }
+
+    /// Returns the diagnostic for a text in parts where the grammar needs one text. `None` without
+    /// such a mistake.
+    pub(super) fn text_in_parts(&self) -> Option<Diagnostic> {
+        if let Some(diagnostic) = self.call_for_text() {
+            return Some(diagnostic);
+        }
+        let first = self.token_index.checked_sub(1).filter(|first| *first > self.cx.tokens.start)?;
+        if !self.is_text(first) || self.begins_line(self.token_index) {
+            return None;
+        }
+        let touches = self.cx.sigs[first].token.end == self.token.start;
+        if self.is_text(self.token_index) && touches {
+            return self.doubled_quotes(first);
+        }
+        let is_adjacent = self.is_text(self.token_index) && self.rule == Rule::settings_statement;
+        if !self.joins_texts(self.token_index) && !is_adjacent {
+            return None;
+        }
+        let mut texts = vec![first];
+        let mut end = self.token_index;
+        loop {
+            let text = end + usize::from(self.joins_texts(end));
+            if !self.is_text(text) || self.begins_line(text) {
+                break;
+            }
+            texts.push(text);
+            end = text + 1;
+        }
+        let is_complete = end > self.token_index && !self.joins_texts(end);
+        let is_file = |index: &usize| self.text_of(*index).ends_with(".rules\"");
+        // `import "a.rules" + "b.rules"` means two files.
+        if self.rule == Rule::import_statement && texts.iter().all(is_file) {
+            return None;
+        }
+        let message = message!("a text is not joined from parts here");
+        if !is_complete {
+            let help = message!("write the whole text in one pair of quotes: its value must be constant");
+            return Some(unexpected_token(self.span, message, help));
+        }
+        let separator = if self.found_text == "/" { "/" } else { "" };
+        let written = self.joined(&texts, separator);
+        let span = self.span_of_tokens(first..end);
+        let help = message!("write `{written}`");
+        Some(unexpected_token(span, message, help).fix(span, written))
+    }
+
+    /// Returns one text with the content of several. `separator` is written between two parts where
+    /// neither has it.
+    fn joined(&self, texts: &[usize], separator: &str) -> String {
+        let mut inner = String::new();
+        for (position, index) in texts.iter().enumerate() {
+            let part = self.text_of(*index);
+            let part = &part[1..part.len() - 1];
+            let has_separator = inner.ends_with(separator) || part.starts_with(separator);
+            if position > 0 && !has_separator {
+                inner.push_str(separator);
+            }
+            inner.push_str(part);
+        }
+        format!("\"{inner}\"")
+    }
+
+    /// Returns the diagnostic for a text with doubled quotes inside. The text begins at the token
+    /// `first`.
+    fn doubled_quotes(&self, first: usize) -> Option<Diagnostic> {
+        let touches = |index: &usize| self.cx.sigs[index - 1].token.end == self.cx.sigs[*index].token.start;
+        let end = (first + 1..self.cx.tokens.end)
+            .take_while(|index| self.is_text(*index) && touches(index))
+            .last()?
+            + 1;
+        let written = self.source(first..end);
+        let inner = written[1..written.len() - 1].replace("\"\"", "\\\"");
+        let written = format!("\"{inner}\"");
+        let span = self.span_of_tokens(first..end);
+        let message = message!("a quote inside a text needs a backslash");
+        Some(unexpected_token(span, message, message!("write `{written}`")).fix(span, written))
+    }
+
+    /// Returns the diagnostic for a call that joins constant texts where the grammar needs a text,
+    /// as in `import concat("a", "b")`. `None` without such a call.
+    fn call_for_text(&self) -> Option<Diagnostic> {
+        let is_call =
+            matches!(self.found_text.to_lowercase().as_str(), "concat" | "concatenate" | "join" | "cat")
+                && self.text_of(self.token_index + 1) == "(";
+        if !is_call || !self.expects_rule(Rule::string) {
+            return None;
+        }
+        let close = self.closing_bracket_or_end(self.token_index + 1);
+        let inside: Range<usize> = self.token_index + 2..close;
+        let is_constant = inside.clone().all(|index| self.is_text(index) || self.text_of(index) == ",");
+        let texts: Vec<usize> = inside.filter(|index| self.is_text(*index)).collect();
+        let message = message!("a text is not joined from parts here");
+        if !is_constant || texts.is_empty() || close == self.cx.tokens.end {
+            let help = message!("write the whole text in one pair of quotes: its value must be constant");
+            return Some(unexpected_token(self.span, message, help));
+        }
+        let written = self.joined(&texts, "");
+        let span = self.span_of_tokens(self.token_index..close + 1);
+        let help = message!("write `{written}`");
+        Some(unexpected_token(span, message, help).likely_fix(span, written))
+    }
+}

@@ -1,0 +1,279 @@
+//! Recognizes whole statements of other languages, such as a rule of a production system or a block
+//! of definitions. Each is reported once, with the same statement as this language writes it, and
+//! the errors of its parts are left out.
+
+mod cases;
+mod conditionals;
+mod definitions;
+mod functions;
+mod routes;
+mod rules;
+
+use super::declared::DeclaredNames;
+use super::splitter::RawStatement;
+use super::stream::SignificantToken;
+use super::{Parsed, foreign, is_reserved, remedy, starts_statement, terminals};
+use crate::lex::{Token, TokenKind};
+use rulec_base::diag::{Code, Diagnostic, Message};
+use rulec_base::message;
+use rulec_base::span::{FileId, Span, Spanned};
+use std::ops::Range;
+
+/// A statement of another language.
+struct ForeignStatement {
+    /// The index after its last token.
+    end: usize,
+    help: Message,
+    /// The names that the statement declares, each with its token.
+    names: Vec<(String, usize)>,
+}
+
+/// Reads the tokens of a file for statements of other languages.
+struct StatementReader<'a> {
+    file: FileId,
+    text: &'a str,
+    sigs: &'a [SignificantToken],
+    declared: DeclaredNames,
+}
+
+/// Replaces the errors in each statement of another language by one error. A file without errors
+/// stays as it is.
+pub(super) fn report_whole_statements(
+    file: FileId,
+    text: &str,
+    (sigs, statements): (&[SignificantToken], &[RawStatement]),
+    parsed: &mut Parsed,
+) {
+    let is_error = |diagnostic: &&Diagnostic| diagnostic.is_error();
+    let errors = parsed.diagnostics.iter().filter(is_error);
+    let mut errors: Vec<u32> = errors.filter_map(|found| found.span().map(|span| span.start)).collect();
+    if errors.is_empty() {
+        return;
+    }
+    errors.sort_unstable();
+    let reader = StatementReader { file, text, sigs, declared: DeclaredNames::collect_names(text, sigs) };
+    let starts: Vec<usize> = statements.iter().map(|statement| statement.tokens.start).collect();
+    let (mut index, mut depth, mut last_end) = (0, 0_usize, usize::MAX);
+    while let Some(sig) = sigs.get(index) {
+        let word = terminals::find_word(sig.token.text(text));
+        if word.is_some_and(terminals::Terminal::starts_statement) && sig.indent() == Some(0) {
+            depth = 0;
+        }
+        // A line that continues a statement of this language is part of it, as in `route a` with
+        // its `when` on the next line.
+        let begins = || {
+            let start = starts[..starts.partition_point(|start| *start <= index)].last().copied();
+            let is_complete = |start: usize| {
+                let head = sigs[start].token.start as usize..sigs[index - 1].token.end as usize;
+                remedy::parses(&text[head])
+            };
+            index == last_end || start.is_none_or(|start| start == index || is_complete(start))
+        };
+        let may_begin = depth == 0 && sig.indent().is_some();
+        let found = may_begin.then(|| reader.statement_at(index)).flatten();
+        let Some(found) = found.filter(|found| found.end > index && begins()) else {
+            depth += usize::from(sig.token.kind.opens_bracket());
+            depth = depth.saturating_sub(usize::from(sig.token.kind.closes_bracket()));
+            index += 1;
+            continue;
+        };
+        let range = sig.token.start..sigs[found.end - 1].token.end;
+        let first_error = errors.partition_point(|start| *start < range.start);
+        let has_error = errors.get(first_error).is_some_and(|start| range.contains(start));
+        // The parser may have read the line as a part of the statement before it, which is
+        // replaced.
+        if has_error || index == last_end {
+            let is_inside =
+                |diagnostic: &Diagnostic| diagnostic.span().is_some_and(|span| range.contains(&span.start));
+            parsed.diagnostics.retain(|diagnostic| !is_inside(diagnostic));
+            parsed.diagnostics.push(reader.diagnostic(index, found.help));
+            for (name, token) in found.names {
+                parsed.broken.push(Spanned::new(name, reader.token(token).span(file)));
+            }
+            last_end = found.end;
+        }
+        index = found.end;
+    }
+    remove_needless_semicolons(text, parsed);
+}
+
+/// Removes the error for a `;` after a line that begins no statement. That error comes first, and
+/// often says to remove the line.
+fn remove_needless_semicolons(text: &str, parsed: &mut Parsed) {
+    let is_import = |span: Span| {
+        let line = text[..span.start as usize].rfind('\n').map_or(0, |at| at + 1);
+        text[line..].starts_with("import ")
+    };
+    let is_unknown = |diagnostic: &&Diagnostic| {
+        diagnostic.code == Code::UnknownStatement || diagnostic.span().is_some_and(is_import)
+    };
+    let unknown = parsed.diagnostics.iter().filter(is_unknown).filter_map(Diagnostic::span);
+    let unknown: Vec<usize> = unknown.map(|span| span.start as usize).collect();
+    let is_needless = |diagnostic: &Diagnostic| {
+        let Some(span) = diagnostic.span().filter(|span| &text[span.range()] == ";") else { return false };
+        let line = text[..span.start as usize].rfind('\n').map_or(0, |at| at + 1);
+        unknown.iter().any(|start| *start < span.start as usize && *start >= line)
+    };
+    parsed.diagnostics.retain(|diagnostic| !is_needless(diagnostic));
+}
+
+impl<'a> StatementReader<'a> {
+    /// Returns the statement of another language that begins at the token `index`, which is the
+    /// first of a line. `None` for any other line.
+    fn statement_at(&self, index: usize) -> Option<ForeignStatement> {
+        let word = self.lower(index);
+        match word.as_str() {
+            "rule" => self.production_rule(index),
+            "permit" | "forbid" if self.text(index + 1) == "(" => self.policy(index),
+            "if" | "unless" | "when" | "如果" | "当" | "case" => {
+                let call = self.bare_condition(index).filter(|_| word == "if");
+                let found = call.or_else(|| self.conditional(index));
+                found.or_else(|| self.cases(index).filter(|_| word == "case"))
+            }
+            "switch" | "match" => self.cases(index),
+            "default" => self.default_of_other_language(index),
+            "function" | "func" | "fn" | "def" | "sub" => self.function(index),
+            "output" | "resource" | "data" | "provider" | "module" | "terraform" | "backend" => {
+                self.block_without_meaning(index)
+            }
+            "let" => self.definition(index),
+            // Most lines begin a statement of this language.
+            word if starts_statement(word) => None,
+            _ => self
+                .definition(index)
+                .or_else(|| self.rule_in_braces(index))
+                .or_else(|| self.condition_after_target(index))
+                .or_else(|| self.bare_condition(index)),
+        }
+    }
+
+    fn diagnostic(&self, first: usize, help: Message) -> Diagnostic {
+        let span = self.token(first).span(self.file);
+        let word = self.text(first);
+        let message = match terminals::find_word(word).is_some_and(terminals::Terminal::starts_statement) {
+            true => message!("this is no `{word}` statement"),
+            false => message!("no statement starts with `{word}`"),
+        };
+        Diagnostic::new(Code::UnknownStatement, span, message).help(help)
+    }
+
+    fn token(&self, index: usize) -> Token {
+        self.sigs[index].token
+    }
+
+    /// Returns the text of a token, or an empty text after the last token.
+    fn text(&self, index: usize) -> &'a str {
+        self.sigs.get(index).map_or("", |sig| sig.token.text(self.text))
+    }
+
+    fn lower(&self, index: usize) -> String {
+        self.text(index).to_lowercase()
+    }
+
+    fn kind(&self, index: usize) -> Option<TokenKind> {
+        self.sigs.get(index).map(|sig| sig.token.kind)
+    }
+
+    fn is_word(&self, index: usize) -> bool {
+        self.kind(index) == Some(TokenKind::Word)
+    }
+
+    /// True for a word that can be the name of a declaration without backquotes.
+    fn is_name(&self, index: usize) -> bool {
+        self.is_word(index) && !is_reserved(self.text(index))
+    }
+
+    /// True for a token that begins a line, and after the last token.
+    fn begins_line(&self, index: usize) -> bool {
+        self.sigs.get(index).is_none_or(|sig| sig.indent().is_some())
+    }
+
+    /// Returns the index of the first token of the line after the token `index`.
+    fn next_line(&self, index: usize) -> usize {
+        (index + 1..self.sigs.len()).find(|token| self.begins_line(*token)).unwrap_or(self.sigs.len())
+    }
+
+    /// Returns the index after the lines below the token `index` that are indented more than
+    /// `margin` bytes.
+    fn end_of_block(&self, index: usize, margin: u32) -> usize {
+        let is_outside = |token: &usize| self.sigs[*token].indent().is_some_and(|indent| indent <= margin);
+        (index + 1..self.sigs.len()).find(is_outside).unwrap_or(self.sigs.len())
+    }
+
+    /// Returns the index of the bracket that closes the bracket at `open`. `None` if it is
+    /// unclosed.
+    fn closing(&self, open: usize) -> Option<usize> {
+        let mut depth = 0_usize;
+        (open..self.sigs.len()).find(|index| {
+            let kind = self.token(*index).kind;
+            depth += usize::from(kind.opens_bracket());
+            depth = depth.saturating_sub(usize::from(kind.closes_bracket()));
+            depth == 0
+        })
+    }
+
+    /// Returns the first token from `start` up to `end`, exclusive, that lies outside brackets and
+    /// for which `is_meant` is true.
+    fn find_outside(&self, tokens: Range<usize>, is_meant: impl Fn(usize) -> bool) -> Option<usize> {
+        let mut depth = 0_usize;
+        for index in tokens {
+            let kind = self.token(index).kind;
+            if depth == 0 && is_meant(index) {
+                return Some(index);
+            }
+            depth += usize::from(kind.opens_bracket());
+            depth = depth.saturating_sub(usize::from(kind.closes_bracket()));
+        }
+        None
+    }
+
+    /// Returns an expression as this language writes it: the operators of other languages are
+    /// replaced, and the marks of their variables are removed. The tokens must not be empty.
+    fn translated(&self, tokens: Range<usize>) -> String {
+        let mut written = String::new();
+        let mut index = tokens.start;
+        while index < tokens.end {
+            let (token, text) = (self.token(index), self.text(index));
+            // `$order.total` and `input.total` mean the field `total`.
+            let is_variable = text == "$" && self.is_word(index + 1) && self.text(index + 2) == ".";
+            let is_message = text == "input" && self.text(index + 1) == ".";
+            let gap = index > tokens.start && self.token(index - 1).end < token.start;
+            if gap && !written.ends_with(' ') {
+                written.push(' ');
+            }
+            if is_variable || is_message {
+                index += if is_variable { 3 } else { 2 };
+                continue;
+            }
+            let is_tight_not = text == "!" && self.kind(index + 1).is_some();
+            match (token.kind, text) {
+                (_, "!") if is_tight_not => written.push_str("not "),
+                (TokenKind::SingleQuoted, _) => {
+                    let inner = text.trim_matches('\'').replace('"', "\\\"");
+                    written.push_str(&format!("\"{inner}\""));
+                }
+                (
+                    TokenKind::Operator | TokenKind::Word,
+                    "&&" | "||" | "===" | "!==" | "<>" | "=" | "AND" | "OR",
+                ) => {
+                    let operator = foreign::foreign_operator(text).map_or(text, |(op, _)| op.info().spelling);
+                    written.push_str(operator);
+                }
+                _ => written.push_str(text),
+            }
+            index += 1;
+        }
+        written
+    }
+
+    /// Returns an expression as this language writes it, without the parentheses around the whole.
+    fn unwrapped(&self, tokens: Range<usize>) -> String {
+        match tokens.len() > 2
+            && self.text(tokens.start) == "("
+            && self.closing(tokens.start) == Some(tokens.end - 1)
+        {
+            true => self.translated(tokens.start + 1..tokens.end - 1),
+            false => self.translated(tokens),
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Recognizes conditional statements of other languages: `if C: return h`, `if (C) { h(); } else {
+//! g(); }`, `when C then h` and `return h if C`.
+
+use super::super::foreign;
+use super::routes::{MeantRoute, shape_of_routes, written_routes};
+use super::{ForeignStatement, StatementReader};
+use crate::lex::TokenKind;
+use rulec_lang::operators::Op;
+
+/// Words that end a block.
+const ENDS: [&str; 4] = ["end", "fi", "endif", "end_if"];
+
+/// A part of a conditional statement: a condition with its target.
+struct Branch {
+    route: Option<MeantRoute>,
+    end: usize,
+}
+
+impl StatementReader<'_> {
+    /// Returns the conditional statement at the token `start`. `None` for other statements, and for
+    /// a condition around routes, which has a diagnostic of its own.
+    pub(super) fn conditional(&self, start: usize) -> Option<ForeignStatement> {
+        let margin = self.sigs[start].indent()?;
+        let mut routes = Vec::new();
+        let mut is_clear = true;
+        let mut next = start;
+        // `CASE WHEN a THEN b`
+        next += usize::from(self.lower(next) == "case" && self.lower(next + 1) == "when");
+        let end = loop {
+            let branch = self.branch(next, margin)?;
+            is_clear &= branch.route.is_some();
+            routes.extend(branch.route);
+            let end = branch.end;
+            match self.next_branch(end) {
+                Some(at) if at > next => next = at,
+                _ => break end,
+            }
+            if self.sigs.get(next).is_none() {
+                break end;
+            }
+        };
+        let end = end + usize::from(ENDS.contains(&self.lower(end).as_str()));
+        let help = written_routes(&routes).filter(|_| is_clear).unwrap_or_else(shape_of_routes);
+        Some(ForeignStatement { end, help, names: Vec::new() })
+    }
+
+    /// Returns the token at which the next branch begins after the token `end`: `elif`, `else` or
+    /// another `when`. `None` if the statement is complete.
+    fn next_branch(&self, end: usize) -> Option<usize> {
+        let at = end + usize::from(matches!(self.text(end), "}" | ";"));
+        let is_next = matches!(self.lower(at).as_str(), "elif" | "elsif" | "elseif" | "else" | "otherwise")
+            || self.lower(at) == "when" && !self.begins_line(at);
+        (is_next && self.lower(at + 1) != "->").then_some(at)
+    }
+
+    /// Returns the branch at the token `start`, which is `if`, `else` or a similar word. The line
+    /// of the statement is indented by `margin` bytes.
+    fn branch(&self, start: usize, margin: u32) -> Option<Branch> {
+        let mut first = start + 1;
+        let word = self.lower(start);
+        let is_else = matches!(word.as_str(), "else" | "otherwise");
+        let is_negated = word == "unless";
+        let has_condition = !is_else || self.lower(first) == "if";
+        first += usize::from(is_else && has_condition);
+        let mark = self.mark_of_branch(first, has_condition)?;
+        let condition = match has_condition {
+            true if mark == first => return None,
+            true => Some(self.unwrapped(first..mark)),
+            false => None,
+        };
+        let condition = condition.map(|text| if is_negated { format!("not ({text})") } else { text });
+        let sign = self.text(mark);
+        let body = mark + usize::from(matches!(sign, ":" | "{" | "->" | "=>") || self.lower(mark) == "then");
+        // `if c { route a -> h }` and `if c { when … }` contain statements of this language.
+        if matches!(self.text(body), "route" | "when" | "default") {
+            return None;
+        }
+        let block_end = match sign {
+            "{" => self.closing(mark)?,
+            ":" if self.begins_line(body) => self.end_of_block(mark, margin),
+            _ if self.lower(mark) == "then" && self.begins_line(body) => self.end_of_words(body)?,
+            _ => 0,
+        };
+        let target = self.target_at(body);
+        let (target, end) = match (target, block_end) {
+            (Some((target, after)), 0) => (Some(target), after),
+            (Some((target, after)), end) => {
+                let after = after + usize::from(self.text(after) == ";");
+                (Some(target).filter(|_| after == end), end)
+            }
+            (None, 0) => (None, self.next_line(mark)),
+            (None, end) => (None, end),
+        };
+        let end = end + usize::from(sign == "{" || self.text(end) == ";");
+        let has_rest = block_end == 0
+            && !self.begins_line(end)
+            && self.next_branch(end).is_none()
+            && !ENDS.contains(&self.lower(end).as_str());
+        let (target, end) = if has_rest { (None, self.next_line(end)) } else { (target, end) };
+        let route = target.map(|target| MeantRoute::new(condition, target));
+        Some(Branch { route, end })
+    }
+
+    /// Returns the token that separates a condition from its result, or the first token of the
+    /// result after a condition in parentheses. `None` if there is none on the same line.
+    fn mark_of_branch(&self, first: usize, has_condition: bool) -> Option<usize> {
+        if !has_condition {
+            return Some(first);
+        }
+        let line_end = self.next_line(first.checked_sub(1)?);
+        let is_mark = |index: usize| {
+            matches!(self.text(index), ":" | "{" | "->" | "=>")
+                || matches!(self.lower(index).as_str(), "then" | "return" | "goto" | "call")
+        };
+        let mark = self.find_outside(first..line_end, is_mark).or_else(|| {
+            let close = self.closing(first).filter(|_| self.text(first) == "(")?;
+            let follows =
+                matches!(self.kind(close + 1), Some(TokenKind::Word)) && !self.begins_line(close + 1);
+            let word = self.text(close + 1);
+            (follows && !rulec_lang::operators::is_reserved_word(word) && word != "is").then_some(close + 1)
+        });
+        // `if c` with `then` on the next line.
+        mark.or_else(|| (self.lower(line_end) == "then").then_some(line_end))
+    }
+
+    /// Returns the index of the word that ends the block whose first token is `body`.
+    fn end_of_words(&self, body: usize) -> Option<usize> {
+        let is_end = |index: usize| {
+            let word = self.lower(index);
+            ENDS.contains(&word.as_str()) || matches!(word.as_str(), "else" | "elif" | "elsif" | "elseif")
+        };
+        let end = (body..self.sigs.len().min(body + 60)).find(|index| is_end(*index));
+        Some(end.unwrap_or_else(|| self.next_line(body)))
+    }
+
+    /// Returns the result with its condition after it: `return h if C`, `h unless C`. `None` for
+    /// any other line.
+    pub(super) fn condition_after_target(&self, start: usize) -> Option<ForeignStatement> {
+        let (target, after) = self.target_at(start).filter(|_| self.is_word(start))?;
+        let is_result = self.lower(start) == "return" || self.declared.declares("handler", self.text(start));
+        let is_negated = self.lower(after) == "unless";
+        let is_condition = is_negated || matches!(self.lower(after).as_str(), "if" | "when");
+        let end = self.next_line(after.checked_sub(1)?);
+        if !is_result || !is_condition || self.begins_line(after) || after + 1 >= end {
+            return None;
+        }
+        let last = end - usize::from(self.text(end - 1) == ";");
+        let condition = self.unwrapped(after + 1..last);
+        let condition = if is_negated { format!("not ({condition})") } else { condition };
+        let routes = [MeantRoute::new(Some(condition), target)];
+        let help = written_routes(&routes).unwrap_or_else(shape_of_routes);
+        Some(ForeignStatement { end, help, names: Vec::new() })
+    }
+
+    /// Returns a condition that is a line of its own: `age >= 18 && vip`, `age >= 18 ? a : b` or
+    /// `=IF(age >= 18, a, b)`. `None` for any other line.
+    pub(super) fn bare_condition(&self, start: usize) -> Option<ForeignStatement> {
+        let end = self.next_line(start);
+        let is_sign = |index: usize| matches!(self.text(index), "=" | ":=" | ":");
+        if is_sign(start + 1) || self.text(start) == "=" && !self.is_word(start + 1) {
+            return None;
+        }
+        let last = end - usize::from(self.text(end - 1) == ";");
+        let open = start + 1 + usize::from(self.text(start) == "=");
+        let mark = self.find_outside(start..last, |index| self.text(index) == "?");
+        let colon = self.find_outside(start..last, |index| self.text(index) == ":");
+        let routes = if self.lower(open - 1) == "if" && self.text(open) == "(" {
+            self.routes_of_call(open, last)?
+        } else if matches!(self.lower(start).as_str(), "if" | "unless" | "when" | "case") {
+            return None;
+        } else if let (Some(mark), Some(colon)) = (mark, colon) {
+            let (target, target_end) = self.target_at(mark + 1)?;
+            let (other, other_end) = self.target_at(colon + 1)?;
+            if mark == start || target_end != colon || other_end != last {
+                return None;
+            }
+            let condition = self.unwrapped(start..mark);
+            vec![MeantRoute::new(Some(condition), target), MeantRoute::new(None, other)]
+        } else {
+            let is_operator = |index: usize| {
+                let text = self.text(index);
+                Op::from_spelling(text).is_some_and(foreign::is_condition_operator)
+                    || matches!(text, "===" | "&&" | "||" | "and" | "or")
+            };
+            self.find_outside(start..last, is_operator).filter(|operator| *operator > start)?;
+            vec![MeantRoute::new(Some(self.unwrapped(start..last)), "HANDLER".to_owned())]
+        };
+        let help = written_routes(&routes)?;
+        Some(ForeignStatement { end, help, names: Vec::new() })
+    }
+
+    /// Returns the routes that the call `IF(C, a, b)` means. Its bracket is the token `open`, and
+    /// it ends before the token `last`.
+    fn routes_of_call(&self, open: usize, last: usize) -> Option<Vec<MeantRoute>> {
+        let close = self.closing(open).filter(|close| *close + 1 == last)?;
+        let is_comma = |index: usize| self.text(index) == ",";
+        let first = self.find_outside(open + 1..close, is_comma).filter(|first| *first > open + 1)?;
+        let second = self.find_outside(first + 1..close, is_comma);
+        let (target, target_end) = self.target_at(first + 1)?;
+        let mut routes = vec![MeantRoute::new(Some(self.translated(open + 1..first)), target)];
+        if let Some(second) = second {
+            let (other, other_end) = self.target_at(second + 1)?;
+            routes.push(MeantRoute::new(None, other));
+            return (target_end == second && other_end == close).then_some(routes);
+        }
+        (target_end == close).then_some(routes)
+    }
+}
