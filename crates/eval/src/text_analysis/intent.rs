@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn an_intent_without_words_is_an_error_at_its_span() {
         let mut analysis = support_desk_analysis();
-        analysis.intents.push(intent("odd", &[], &["!?"]));
+        analysis.intents.push(intent_with_sentences("odd", &[], &["!?"]));
         let error = train_classifier(&analysis).expect_err("nothing to learn from");
         assert!(error.code == Code::NothingToFind && error.message.contains("`odd`"), "{error:?}");
     }
