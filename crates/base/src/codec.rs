@@ -197,7 +197,7 @@ fn unzigzag(number: u64) -> i64 {
 
 #[derive(Debug)]
 pub struct Reader<'b> {
-    rest: &'b [u8],
+    unread_bytes: &'b [u8],
     pub counts: TableCounts,
     /// The texts read before, indexed by id. `None` while a part (a value that is decoded
     /// separately) is read, because a part does not refer to earlier texts.
@@ -205,7 +205,7 @@ pub struct Reader<'b> {
     /// File id and start offset of the last span read. The next span is encoded as the difference
     /// from these numbers.
     last_span: (u32, u32),
-    depth: u32,
+    nesting_depth: u32,
     /// The parts of the encoded value. A part is a value that is decoded separately and on demand.
     pub parts: Arc<LazyValues>,
     /// The byte offset in `parts` at which the next part begins. A part is a value that is decoded
@@ -218,11 +218,11 @@ const UNEXPECTED_END: DecodeError = DecodeError("it ends too early");
 impl<'b> Reader<'b> {
     pub fn new(bytes: &'b [u8], counts: TableCounts) -> Reader<'b> {
         Reader {
-            rest: bytes,
+            unread_bytes: bytes,
             counts,
             texts: Some(Vec::new()),
             last_span: (0, 0),
-            depth: 0,
+            nesting_depth: 0,
             parts: Arc::default(),
             next_part: 0,
         }
@@ -231,7 +231,7 @@ impl<'b> Reader<'b> {
     /// Returns an error if some bytes are not read yet, or if some parts (values that are decoded
     /// on demand) were not requested yet.
     pub fn expect_end(&self) -> Result<(), DecodeError> {
-        let at_end = self.rest.is_empty() && self.next_part as usize == self.parts.bytes.len();
+        let at_end = self.unread_bytes.is_empty() && self.next_part as usize == self.parts.bytes.len();
         if at_end { Ok(()) } else { Err(DecodeError("something follows the end")) }
     }
 
@@ -246,8 +246,8 @@ impl<'b> Reader<'b> {
     }
 
     pub fn read_byte(&mut self) -> Result<u8, DecodeError> {
-        let (first, rest) = self.rest.split_first().ok_or(UNEXPECTED_END)?;
-        self.rest = rest;
+        let (first, rest) = self.unread_bytes.split_first().ok_or(UNEXPECTED_END)?;
+        self.unread_bytes = rest;
         Ok(*first)
     }
 
@@ -271,8 +271,8 @@ impl<'b> Reader<'b> {
     }
 
     pub fn read_raw(&mut self, count: usize) -> Result<&'b [u8], DecodeError> {
-        let (bytes, rest) = self.rest.split_at_checked(count).ok_or(UNEXPECTED_END)?;
-        self.rest = rest;
+        let (bytes, rest) = self.unread_bytes.split_at_checked(count).ok_or(UNEXPECTED_END)?;
+        self.unread_bytes = rest;
         Ok(bytes)
     }
 
@@ -280,7 +280,7 @@ impl<'b> Reader<'b> {
     /// count above the number of remaining bytes is an error.
     pub fn read_count(&mut self) -> Result<usize, DecodeError> {
         let count = self.read_number()?;
-        usize::try_from(count).ok().filter(|count| *count <= self.rest.len()).ok_or(UNEXPECTED_END)
+        usize::try_from(count).ok().filter(|count| *count <= self.unread_bytes.len()).ok_or(UNEXPECTED_END)
     }
 
     pub fn read_text(&mut self) -> Result<Arc<str>, DecodeError> {
@@ -337,12 +337,12 @@ impl<'b> Reader<'b> {
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
     ) -> Result<T, DecodeError> {
-        if self.depth >= MAX_NESTING_DEPTH {
+        if self.nesting_depth >= MAX_NESTING_DEPTH {
             return Err(DecodeError("it is nested too deep"));
         }
-        self.depth += 1;
+        self.nesting_depth += 1;
         let result = read(self);
-        self.depth -= 1;
+        self.nesting_depth -= 1;
         result
     }
 }

@@ -244,13 +244,13 @@ fn is_near_after_common_words(name: &str, candidate: &str, distance: usize) -> b
 /// True if one of two different names is probably the other with a typing error. False for names
 /// that differ only in digits or in a plural `s`, and for very short names.
 pub fn is_typing_error(name: &str, other: &str) -> bool {
-    const MIN_LENGTH: usize = 4;
-    const MIN_LENGTH_FOR_TWO_ERRORS: usize = 9;
+    const MIN_NAME_CHARS: usize = 4;
+    const MIN_NAME_CHARS_FOR_TWO_ERRORS: usize = 9;
     let length = name.chars().count().min(other.chars().count());
-    let max_distance = 1 + usize::from(length >= MIN_LENGTH_FOR_TWO_ERRORS);
+    let max_distance = 1 + usize::from(length >= MIN_NAME_CHARS_FOR_TWO_ERRORS);
     let without_digits = |name: &str| name.replace(|c: char| c.is_ascii_digit(), "");
     let is_plural = |one: &str, many: &str| many.strip_suffix('s') == Some(one);
-    length >= MIN_LENGTH
+    length >= MIN_NAME_CHARS
         && name.len().abs_diff(other.len()) <= 4 * max_distance
         && strsim::osa_distance(name, other) <= max_distance
         && without_digits(name) != without_digits(other)

@@ -67,7 +67,7 @@ pub fn parse_exact(text: &str, paths: &DecimalPaths) -> Result<Value, JsonError>
     let mut state = ParseState { text, ..ParseState::default() };
     let mut reader = Deserializer::from_str(text);
     reader.disable_recursion_limit();
-    ValueSeed { state: &mut state, depth: 0, paths: Some(paths).filter(|paths| !paths.is_empty()) }
+    ValueSeed { state: &mut state, depth: 0, decimal_paths: Some(paths).filter(|paths| !paths.is_empty()) }
         .deserialize(&mut reader)
         .and_then(|value| reader.end().map(|()| value))
         .map_err(|error| JsonError::new(text, &error, state.refusal, state.path))
@@ -130,7 +130,7 @@ struct ParseState<'t> {
     number_count: usize,
     /// How far the source text has been searched for numbers: the number of searched bytes, and how
     /// many numbers begin in them. A later search for the digits of a number continues here.
-    searched: (usize, usize),
+    searched_bytes_and_numbers: (usize, usize),
     /// Number of object keys read so far, over the whole text.
     key_count: usize,
     /// How many non-empty objects were read so far in the JSON text, for comparison with the limit.
@@ -149,7 +149,7 @@ impl<'t> ParseState<'t> {
     /// text is valid JSON up to this number.
     fn take_last_number_text(&mut self) -> &'t str {
         let bytes = self.text.as_bytes();
-        let (mut offset, mut found) = self.searched;
+        let (mut offset, mut found) = self.searched_bytes_and_numbers;
         let (mut in_string, mut number) = (false, "");
         while let Some(&byte) = bytes.get(offset).filter(|_| found < self.number_count) {
             let start = offset;
@@ -167,7 +167,7 @@ impl<'t> ParseState<'t> {
                 _ => {}
             }
         }
-        self.searched = (offset, found);
+        self.searched_bytes_and_numbers = (offset, found);
         number
     }
 }
@@ -179,7 +179,7 @@ struct ValueSeed<'s, 't, 'p> {
     depth: usize,
     /// The paths, relative to the value that is read, at which numbers keep all their digits;
     /// `None` if there are none.
-    paths: Option<&'p DecimalPaths>,
+    decimal_paths: Option<&'p DecimalPaths>,
 }
 
 impl ValueSeed<'_, '_, '_> {
@@ -231,7 +231,7 @@ impl<'de> Visitor<'de> for ValueSeed<'_, '_, '_> {
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
         self.state.number_count += 1;
         let is_negative_zero = value == 0.0 && value.is_sign_negative();
-        let keeps_digits = self.paths.is_some_and(DecimalPaths::has_number);
+        let keeps_digits = self.decimal_paths.is_some_and(DecimalPaths::has_number);
         if is_negative_zero || keeps_digits {
             let number = self.state.take_last_number_text();
             if is_negative_zero && number == "-0" {
@@ -251,10 +251,10 @@ impl<'de> Visitor<'de> for ValueSeed<'_, '_, '_> {
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut access: A) -> Result<Value, A::Error> {
         let depth = self.enter_nesting()?;
-        let paths = self.paths.and_then(DecimalPaths::elements);
+        let decimal_paths = self.decimal_paths.and_then(DecimalPaths::elements);
         let mut list = Vec::new();
         loop {
-            match access.next_element_seed(ValueSeed { state: self.state, depth, paths }) {
+            match access.next_element_seed(ValueSeed { state: self.state, depth, decimal_paths }) {
                 Ok(Some(value)) => list.push(value),
                 Ok(None) => {
                     // The first push would give a `Vec` a capacity of four, which most short lists
@@ -291,8 +291,8 @@ impl<'de> Visitor<'de> for ValueSeed<'_, '_, '_> {
                     return Err(self.set_refusal(refusal));
                 }
                 Entry::Vacant(entry) => {
-                    let paths = self.paths.and_then(|paths| paths.field(entry.key()));
-                    match access.next_value_seed(ValueSeed { state: self.state, depth, paths }) {
+                    let decimal_paths = self.decimal_paths.and_then(|paths| paths.field(entry.key()));
+                    match access.next_value_seed(ValueSeed { state: self.state, depth, decimal_paths }) {
                         Ok(value) => {
                             entry.insert(value);
                         }

@@ -38,11 +38,11 @@ impl Threads {
     /// run on the calling thread, one after the other.
     pub fn run_both<A: Send, B>(
         self,
-        statements: usize,
+        statement_count: usize,
         parallel_task: impl FnOnce() -> A + Send,
         local_task: impl FnOnce() -> B,
     ) -> (A, B) {
-        if self.count_for_statements(statements) == 1 {
+        if self.count_for_statements(statement_count) == 1 {
             return (parallel_task(), local_task());
         }
         std::thread::scope(|scope| {

@@ -138,23 +138,23 @@ impl Choice {
 /// the `goto`s that led to the chosen statement, to the table of this statement.
 pub type TableTrail = SmallVec<[TableId; 4]>;
 
-/// Returns the tables on the path of a decision, from `entry` to `last`, the table of the chosen
-/// statement. `jumps` are the `goto`s of rules on this path, as pairs of source and target table.
-/// The `goto`s of defaults are looked up in the program. If `last` is `None`, the path ends at the
-/// target of the last jump.
+/// Returns the tables on the path of a decision, from `entry_table` to `last_table`, the table of
+/// the chosen statement. `jumps` are the `goto`s of rules on this path, as pairs of source and
+/// target table. The `goto`s of defaults are looked up in the program. If `last_table` is `None`,
+/// the path ends at the target of the last jump.
 #[inline]
 pub fn build_trail(
     program: &Program,
-    entry: TableId,
+    entry_table: TableId,
     jumps: impl Iterator<Item = (TableId, TableId)>,
-    last: Option<TableId>,
+    last_table: Option<TableId>,
 ) -> TableTrail {
-    let mut tables = smallvec![entry];
+    let mut tables = smallvec![entry_table];
     for (source, target) in jumps {
         follow_defaults(program, &mut tables, source);
         tables.push(target);
     }
-    if let Some(last) = last {
+    if let Some(last) = last_table {
         follow_defaults(program, &mut tables, last);
     }
     tables

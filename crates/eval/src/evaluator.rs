@@ -43,7 +43,7 @@ pub struct Evaluator<'a, O = ()> {
     message: &'a Json,
     /// The values of bindings (named values in payload rules, such as the element of an `each`), by
     /// binding id.
-    roots: &'a [Value<'a>],
+    binding_values: &'a [Value<'a>],
     /// The recorded messages that rules read as `history`.
     history: PastView<'a>,
     arena: &'a Arena,
@@ -58,15 +58,15 @@ pub struct Evaluator<'a, O = ()> {
     /// Number of entries at the start of `elements` that are hidden because they are out of scope.
     /// The number is above 0 only during the evaluation of a loop-invariant subexpression, which is
     /// evaluated as if outside the loop.
-    hidden_elements: usize,
+    hidden_element_count: usize,
     quantifier_facts: QuantifierFacts,
-    lets: Vec<Option<CachedResult<'a>>>,
+    let_results: Vec<Option<CachedResult<'a>>>,
     /// Cached results of loop-invariant subexpressions. The key is the address of the node, and a
     /// bool that is true for a condition and false for a value.
     invariant_results: HashMap<(usize, bool), CachedResult<'a>>,
     /// For each predicate with a long constant list, the list's elements as a hash set. The key is
     /// the address of the predicate; `None` if no set can be built.
-    sets: HashMap<usize, Option<Box<ConstantSet>>>,
+    constant_sets: HashMap<usize, Option<Box<ConstantSet>>>,
     /// The observer that is called at the start and the end of each step.
     pub observer: O,
 }
@@ -84,40 +84,50 @@ impl<'a> Evaluator<'a> {
         Evaluator {
             program,
             message,
-            roots: &[],
+            binding_values: &[],
             history: PastView::default(),
             arena,
             hosts,
             host_call_facts: HostCallFacts::new(program),
             elements: Vec::new(),
-            hidden_elements: 0,
+            hidden_element_count: 0,
             quantifier_facts: QuantifierFacts::default(),
             invariant_results: HashMap::new(),
-            sets: HashMap::new(),
-            lets: vec![None; program.lets.len()],
+            constant_sets: HashMap::new(),
+            let_results: vec![None; program.lets.len()],
             observer: (),
         }
     }
 
     /// Returns this evaluator with `observer`, to which the evaluator reports each step.
     pub fn observed_by<O: Observer<'a>>(self, observer: O) -> Evaluator<'a, O> {
-        let Evaluator { program, message, roots, history, arena, hosts, host_call_facts, lets, .. } = self;
+        let Evaluator {
+            program,
+            message,
+            binding_values,
+            history,
+            arena,
+            hosts,
+            host_call_facts,
+            let_results,
+            ..
+        } = self;
         let (elements, quantifier_facts, invariant_results) =
             (Vec::new(), QuantifierFacts::default(), HashMap::new());
         Evaluator {
             program,
             message,
-            roots,
+            binding_values,
             history,
             arena,
             hosts,
             host_call_facts,
             elements,
-            hidden_elements: 0,
+            hidden_element_count: 0,
             quantifier_facts,
-            lets,
+            let_results,
             invariant_results,
-            sets: HashMap::new(),
+            constant_sets: HashMap::new(),
             observer,
         }
     }
@@ -125,8 +135,8 @@ impl<'a> Evaluator<'a> {
     /// Returns this evaluator with values for the bindings (named values) of payload rules, indexed
     /// by binding id.
     #[must_use]
-    pub fn with_roots(self, roots: &'a [Value<'a>]) -> Self {
-        Evaluator { roots, ..self }
+    pub fn with_roots(self, binding_values: &'a [Value<'a>]) -> Self {
+        Evaluator { binding_values, ..self }
     }
 
     /// Returns this evaluator with the recorded messages that rules read as `history`.
@@ -160,7 +170,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     }
 
     /// Returns the recorded messages that rules read as `history`.
-    pub(crate) fn past(&self) -> PastView<'a> {
+    pub(crate) fn history_view(&self) -> PastView<'a> {
         self.history
     }
 
@@ -227,7 +237,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     /// True if a node is inside a quantifier but does not read the quantifier's element, so that
     /// its value is the same for all elements.
     fn is_loop_invariant(&mut self, part: Part<'a>) -> bool {
-        self.elements.len() > self.hidden_elements && self.quantifier_facts.is_closed(part)
+        self.elements.len() > self.hidden_element_count && self.quantifier_facts.is_closed(part)
     }
 
     /// Returns the value of a loop-invariant subexpression. Calls `compute` the first time, and
@@ -251,18 +261,18 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     /// Runs `compute` as if outside every quantifier: no quantifier variable is in scope, and the
     /// work counts once against the limits, not once for each element.
     fn run_outside_quantifiers<T>(&mut self, compute: impl FnOnce(&mut Self) -> T) -> T {
-        let (hidden_elements, suspended) = (self.hidden_elements, self.arena.suspend_quantifiers());
-        self.hidden_elements = self.elements.len();
+        let (hidden_element_count, suspended) = (self.hidden_element_count, self.arena.suspend_quantifiers());
+        self.hidden_element_count = self.elements.len();
         let result = compute(self);
-        self.hidden_elements = hidden_elements;
+        self.hidden_element_count = hidden_element_count;
         self.arena.leave_quantifier(suspended);
         result
     }
 
-    /// Evaluates a branch of a choice. If `all` is true, every condition must be true; otherwise
-    /// one true condition is enough. Conditions that read a missing value are skipped. If all
-    /// conditions are skipped, the result is false.
-    fn eval_branch(&mut self, all: bool, conditions: &'a [Guarded]) -> Tri {
+    /// Evaluates a branch of a choice. If `requires_all` is true, every condition must be true;
+    /// otherwise one true condition is enough. Conditions that read a missing value are skipped. If
+    /// all conditions are skipped, the result is false.
+    fn eval_branch(&mut self, requires_all: bool, conditions: &'a [Guarded]) -> Tri {
         let usable = conditions.iter().filter_map(|condition| {
             let usable =
                 self.observe_step(EvalStep::Guard(condition), |eval| eval.eval_cond(&condition.usable));
@@ -271,7 +281,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         let mut results = usable.peekable();
         match results.peek() {
             None => Tri::False,
-            Some(_) if all => Tri::all(results),
+            Some(_) if requires_all => Tri::all(results),
             Some(_) => Tri::any(results),
         }
     }
@@ -308,7 +318,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
                 };
                 let (mode, arena) = (predicate.mode, self.arena);
                 if constant {
-                    let sets = &mut self.sets;
+                    let sets = &mut self.constant_sets;
                     budget::test_constant(op, left, right, mode, arena, || {
                         let set = sets.entry(std::ptr::from_ref(predicate) as usize);
                         set.or_insert_with(|| ConstantSet::new(right, mode.text).map(Box::new)).as_deref()
@@ -443,7 +453,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         let root = match &slot.root {
             None => Some(Value::from_json(self.message)),
             Some(root) if root.is_history() => Some(Value::JsonList(self.history.elements)),
-            Some(root) => self.roots.get(root.id.index()).copied(),
+            Some(root) => self.binding_values.get(root.id.index()).copied(),
         };
         slot.path.iter().fold(root.unwrap_or(Value::Missing), |value, key| value.field(key))
     }
@@ -455,7 +465,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     /// Returns the result of a `let`, which is evaluated once per message. A `let` is declared
     /// outside every quantifier, so the result depends only on the message.
     fn let_result(&mut self, id: LetId) -> CachedResult<'a> {
-        if let Some(cached) = self.lets[id.index()]
+        if let Some(cached) = self.let_results[id.index()]
             && !self.observer.reevaluates_lets()
         {
             return cached;
@@ -464,7 +474,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             Term::Cond(cond) => CachedResult::Cond(eval.eval_cond(cond)),
             Term::Expr(expr) => CachedResult::Value(eval.eval_operand(expr)),
         });
-        self.lets[id.index()] = Some(cached);
+        self.let_results[id.index()] = Some(cached);
         cached
     }
 

@@ -94,7 +94,7 @@ impl<'a> HostCalls<'a> {
         if let Some((_, call)) = self.cached_calls.find(hash, is_same_call) {
             // A call inside a quantifier may use less memory than one outside. So a result that was
             // cached outside may exceed the limit here.
-            if !arena.allows_value_bytes(call.bytes) {
+            if !arena.allows_value_bytes(call.result_bytes) {
                 return Value::Missing;
             }
             if let Some(result) = call.result {
@@ -105,7 +105,8 @@ impl<'a> HostCalls<'a> {
         match self.cached_calls.find_mut(hash, is_same_call) {
             Some((_, call)) => call.result = result,
             None => {
-                let call = CachedCall { id, args: arena.bump().alloc_slice_copy(args), bytes, result };
+                let call =
+                    CachedCall { id, args: arena.bump().alloc_slice_copy(args), result_bytes: bytes, result };
                 self.cached_calls.insert_unique(hash, (hash, call), |(hash, _)| *hash);
             }
         }
@@ -153,7 +154,7 @@ struct CachedCall<'a> {
     id: ExternId,
     args: &'a [Value<'a>],
     /// Size of the result in bytes, as [`result_bytes`] counts it.
-    bytes: u64,
+    result_bytes: u64,
     /// The cached result. `None` if it exceeded the size limit when the function was called; a
     /// later call then calls the function again.
     result: Option<Value<'a>>,
@@ -171,8 +172,8 @@ impl CachedCall<'_> {
 /// Hashes a call by a random key. With a known key, a sender of messages could cause hash
 /// collisions.
 fn hash_call(id: ExternId, args: &[Value<'_>]) -> u64 {
-    static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
-    args.iter().fold(id.0.into(), |sum, arg| KEY.hash_one((sum, hash_value(&KEY, *arg))))
+    static HASH_KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+    args.iter().fold(id.0.into(), |sum, arg| HASH_KEY.hash_one((sum, hash_value(&HASH_KEY, *arg))))
 }
 
 /// Hashes a value so that [`is_identical`] values have equal hashes, as the cache requires. One

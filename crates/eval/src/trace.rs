@@ -73,7 +73,7 @@ impl<'a, 's> Tracer<'a, 's> {
         for rule in program.tables[table.index()].order.iter().rev().map(|id| &program.rules[id.index()]) {
             let CondKind::Branch { conditions, .. } = &rule.condition.kind else { continue };
             for condition in conditions {
-                if !self.eval.is_usable(condition) {
+                if !self.eval.reads_only_present_values(condition) {
                     let node = self.eval.left_out_node(condition);
                     skipped.push(SkippedCondition {
                         branch: rule.name.to_string(),
@@ -118,7 +118,7 @@ impl<'a, 's> Tracer<'a, 's> {
     pub fn read_message_fields(&self) -> Vec<Operand> {
         let (program, recorder) = (self.eval.program(), &self.eval.observer);
         let mut fields: Vec<Operand> = Vec::new();
-        for &id in &recorder.slots {
+        for &id in &recorder.read_slots {
             let slot = &program.slots[id.index()];
             // The elements of the history that decide are shown with their quantifiers.
             let is_history = slot.root.as_ref().is_some_and(BindingRoot::is_history);

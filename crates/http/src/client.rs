@@ -97,7 +97,7 @@ impl HttpClient {
 
     fn check_url(&self, request: &Request) -> Result<Url, HttpError> {
         let refusal = |failure| HttpError::new(request.label(), 0, Duration::ZERO, failure);
-        self.hosts.parse_allowed(&request.url).map_err(refusal)
+        self.hosts.parse_allowed_url(&request.url).map_err(refusal)
     }
 
     /// Makes a call, with retries for failures that a retry may fix.
@@ -172,7 +172,7 @@ impl HttpClient {
         if let Some(body) = &request.body {
             call = call.body(body.clone());
         }
-        let (response, bytes) = self.receive(request, call, deadline, timeout_failure, sink).await?;
+        let (response, bytes) = self.receive_response(request, call, deadline, timeout_failure, sink).await?;
         let content_type: Option<&HeaderValue> = response.headers().get(CONTENT_TYPE);
         let is_json = !request.wants_text && content_type.is_some_and(is_json_type);
         let body = match request.wants_text {
@@ -185,7 +185,7 @@ impl HttpClient {
     /// Sends a call, and receives a successful response with its body. If the response is not
     /// complete at `deadline`, fails with `timeout_failure`. `sink` receives the pieces of the body
     /// as they arrive.
-    async fn receive(
+    async fn receive_response(
         &self,
         request: &Request,
         call: reqwest::RequestBuilder,
@@ -237,7 +237,7 @@ impl HttpClient {
         if let Some(tag) = tag {
             call = call.header(IF_NONE_MATCH, tag);
         }
-        match self.receive(request, call, started + time, timeout_failure, &mut |_| {}).await {
+        match self.receive_response(request, call, started + time, timeout_failure, &mut |_| {}).await {
             Ok((response, bytes)) => {
                 let tag = response.headers().get(ETAG).and_then(|tag| tag.to_str().ok()).map(str::to_owned);
                 Ok(Some(Document { bytes, tag }))
@@ -254,16 +254,16 @@ impl HttpClient {
     }
 }
 
-/// Reads a response's body into `bytes`, up to `limit` bytes, and passes each piece to `sink`.
+/// Reads a response's body into `bytes`, up to `max_bytes` bytes, and passes each piece to `sink`.
 /// Returns false if the body is longer than the limit.
 async fn read_body(
     response: &mut reqwest::Response,
-    limit: usize,
+    max_bytes: usize,
     bytes: &mut Vec<u8>,
     sink: &mut BodySink<'_>,
 ) -> reqwest::Result<bool> {
     while let Some(chunk) = response.chunk().await? {
-        let remaining = limit - bytes.len();
+        let remaining = max_bytes - bytes.len();
         let piece = &chunk[..chunk.len().min(remaining)];
         bytes.extend_from_slice(piece);
         sink(piece);

@@ -72,7 +72,7 @@ impl AllowedHosts {
     ///
     /// # Errors
     /// [`HttpFailure::BadUrl`] and [`HttpFailure::HostNotAllowed`].
-    pub(super) fn parse_allowed(&self, url: &str) -> Result<Url, HttpFailure> {
+    pub(super) fn parse_allowed_url(&self, url: &str) -> Result<Url, HttpFailure> {
         let url = parse_url(url)?;
         let port = url.port_or_known_default();
         let is_allowed = url.host().is_some_and(|host| {
@@ -154,11 +154,11 @@ mod tests {
             ("https://x.example/", true),
             ("http://x.example/", false),
         ] {
-            let is_refused = matches!(hosts.parse_allowed(url), Err(HttpFailure::HostNotAllowed { .. }));
-            assert_eq!(hosts.parse_allowed(url).is_ok(), allowed, "{url}");
+            let is_refused = matches!(hosts.parse_allowed_url(url), Err(HttpFailure::HostNotAllowed { .. }));
+            assert_eq!(hosts.parse_allowed_url(url).is_ok(), allowed, "{url}");
             assert_eq!(is_refused, !allowed, "{url}");
         }
-        assert!(AllowedHosts::default().parse_allowed("http://localhost/").is_err());
+        assert!(AllowedHosts::default().parse_allowed_url("http://localhost/").is_err());
     }
 
     #[test]
@@ -177,7 +177,7 @@ mod tests {
             "http://u:p@h/",
             "http://:p@h/",
         ] {
-            assert!(matches!(hosts.parse_allowed(url), Err(HttpFailure::BadUrl { .. })), "{url}");
+            assert!(matches!(hosts.parse_allowed_url(url), Err(HttpFailure::BadUrl { .. })), "{url}");
         }
     }
 

@@ -48,8 +48,8 @@ impl Limits {
         if remaining < self.attempt { (remaining, true) } else { (self.attempt, false) }
     }
 
-    pub(super) fn applied_limit(&self, overall: bool) -> Duration {
-        if overall { self.overall } else { self.attempt }
+    pub(super) fn applied_limit(&self, is_overall: bool) -> Duration {
+        if is_overall { self.overall } else { self.attempt }
     }
 
     /// Returns the pause after `attempts` failed attempts, without its random part. `None` if no
@@ -77,44 +77,59 @@ pub fn with_jitter(pause: Duration) -> Duration {
 mod tests {
     use super::*;
 
-    fn ms(milliseconds: u64) -> Duration {
+    fn from_milliseconds(milliseconds: u64) -> Duration {
         Duration::from_millis(milliseconds)
     }
 
     #[test]
     fn pauses_double_up_to_the_cap_and_end() {
-        let limits =
-            Limits { retries: 5, pauses: (ms(100), ms(500)), overall: ms(10_000), ..Limits::default() };
-        let pauses: Vec<_> = (1..=7).map(|attempts| limits.pause_before_retry(attempts, ms(0))).collect();
-        let expected = [100, 200, 400, 500, 500].map(|pause| Some(ms(pause)));
+        let limits = Limits {
+            retries: 5,
+            pauses: (from_milliseconds(100), from_milliseconds(500)),
+            overall: from_milliseconds(10_000),
+            ..Limits::default()
+        };
+        let pauses: Vec<_> =
+            (1..=7).map(|attempts| limits.pause_before_retry(attempts, from_milliseconds(0))).collect();
+        let expected = [100, 200, 400, 500, 500].map(|pause| Some(from_milliseconds(pause)));
         assert_eq!(pauses[..5], expected);
         assert_eq!(pauses[5..], [None, None]);
         let with = |retries| Limits { retries, ..limits.clone() };
-        assert_eq!(with(0).pause_before_retry(1, ms(0)), None);
-        assert_eq!(with(u32::MAX).pause_before_retry(u32::MAX, ms(0)), Some(ms(500)));
-        for (elapsed, expected) in [(9_899, Some(ms(100))), (9_900, None), (20_000, None)] {
-            assert_eq!(limits.pause_before_retry(1, ms(elapsed)), expected, "{elapsed}");
+        assert_eq!(with(0).pause_before_retry(1, from_milliseconds(0)), None);
+        assert_eq!(
+            with(u32::MAX).pause_before_retry(u32::MAX, from_milliseconds(0)),
+            Some(from_milliseconds(500))
+        );
+        for (elapsed, expected) in [(9_899, Some(from_milliseconds(100))), (9_900, None), (20_000, None)] {
+            assert_eq!(limits.pause_before_retry(1, from_milliseconds(elapsed)), expected, "{elapsed}");
         }
     }
 
     #[test]
     fn pauses_differ_by_at_most_a_quarter() {
-        let pauses: Vec<Duration> = (0..100).map(|_| with_jitter(ms(1_000))).collect();
-        assert!(pauses.iter().all(|pause| (ms(750)..=ms(1_000)).contains(pause)), "{pauses:?}");
+        let pauses: Vec<Duration> = (0..100).map(|_| with_jitter(from_milliseconds(1_000))).collect();
+        assert!(
+            pauses.iter().all(|pause| (from_milliseconds(750)..=from_milliseconds(1_000)).contains(pause)),
+            "{pauses:?}"
+        );
         assert!(pauses.iter().any(|pause| *pause != pauses[0]));
     }
 
     #[test]
     fn the_overall_limit_shortens_the_last_attempt() {
-        let limits = Limits { attempt: ms(100), overall: ms(250), ..Limits::default() };
+        let limits =
+            Limits { attempt: from_milliseconds(100), overall: from_milliseconds(250), ..Limits::default() };
         for (elapsed, expected) in
             [(0, (100, false)), (150, (100, false)), (151, (99, true)), (300, (0, true))]
         {
-            let (time, overall) = limits.time_for_attempt(ms(elapsed));
-            assert_eq!((time, overall), (ms(expected.0), expected.1), "{elapsed}");
+            let (time, overall) = limits.time_for_attempt(from_milliseconds(elapsed));
+            assert_eq!((time, overall), (from_milliseconds(expected.0), expected.1), "{elapsed}");
         }
         let endless = Limits { attempt: Duration::MAX, overall: Duration::MAX, ..Limits::default() };
-        assert_eq!(endless.time_for_attempt(ms(1)), (MAX_TIME_LIMIT, true));
-        assert_eq!((limits.applied_limit(false), limits.applied_limit(true)), (ms(100), ms(250)));
+        assert_eq!(endless.time_for_attempt(from_milliseconds(1)), (MAX_TIME_LIMIT, true));
+        assert_eq!(
+            (limits.applied_limit(false), limits.applied_limit(true)),
+            (from_milliseconds(100), from_milliseconds(250))
+        );
     }
 }

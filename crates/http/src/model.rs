@@ -16,17 +16,17 @@ use rulec::prompt::{ModelRequest, PickTool};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-const DEFAULT_PATH: &str = "chat/completions";
+const DEFAULT_URL_PATH: &str = "chat/completions";
 
 /// A language model that is called at an HTTP endpoint for chat completions.
 #[derive(Clone, Debug)]
 pub struct ChatModel {
     client: HttpClient,
-    base: String,
-    path: String,
-    model: String,
+    base_url: String,
+    url_path: String,
+    model_name: String,
     temperature: Option<f64>,
-    key: Option<Secret>,
+    api_key: Option<Secret>,
 }
 
 /// The messages of one request to a language model: the task, the conversation so far, and the
@@ -83,18 +83,24 @@ impl ChatModel {
     ///
     /// # Errors
     /// If the host may not be called.
-    pub fn new(client: HttpClient, base: &str, model: &str) -> Result<ChatModel, HttpError> {
-        let (base, path) = (base.to_owned(), DEFAULT_PATH.to_owned());
-        let chat_model =
-            ChatModel { client, base, path, model: model.to_owned(), temperature: None, key: None };
-        chat_model.client.check(&Request::get(chat_model.url()))?;
+    pub fn new(client: HttpClient, base_url: &str, model_name: &str) -> Result<ChatModel, HttpError> {
+        let (base_url, url_path) = (base_url.to_owned(), DEFAULT_URL_PATH.to_owned());
+        let chat_model = ChatModel {
+            client,
+            base_url,
+            url_path,
+            model_name: model_name.to_owned(),
+            temperature: None,
+            api_key: None,
+        };
+        chat_model.client.check(&Request::get(chat_model.completions_url()))?;
         Ok(chat_model)
     }
 
     /// Sets the path of the chat-completions endpoint below the base URL. Default:
     /// `chat/completions`.
     pub fn path(mut self, path: &str) -> Self {
-        self.path = path.to_owned();
+        self.url_path = path.to_owned();
         self
     }
 
@@ -110,13 +116,13 @@ impl ChatModel {
     /// # Errors
     /// If the key contains a line break or another control character.
     pub fn key(mut self, key: Secret) -> Result<Self, HeaderError> {
-        Request::get(self.url()).bearer(&key)?;
-        self.key = Some(key);
+        Request::get(self.completions_url()).bearer(&key)?;
+        self.api_key = Some(key);
         Ok(self)
     }
 
-    fn url(&self) -> String {
-        format!("{}/{}", self.base.trim_end_matches('/'), self.path.trim_start_matches('/'))
+    fn completions_url(&self) -> String {
+        format!("{}/{}", self.base_url.trim_end_matches('/'), self.url_path.trim_start_matches('/'))
     }
 
     /// Lets the model pick one of the ids that the tool lists.
@@ -150,7 +156,7 @@ impl ChatModel {
             .client
             .send_with_sink(&request, Some(&mut |piece| streamed.add_piece(piece, on_reason)))
             .await?;
-        streamed.finish(on_reason);
+        streamed.pass_end_of_reason(on_reason);
         let (attempts, elapsed) = (response.attempts, response.elapsed);
         let response_json = match streamed.combined_response() {
             Some(response_json) => response_json,
@@ -184,8 +190,8 @@ impl ChatModel {
 
     fn build_request(&self, body: Value) -> Result<Request, HeaderError> {
         // A model only answers, so asking it twice changes nothing.
-        let request = Request::post(self.url(), &body).repeatable();
-        match &self.key {
+        let request = Request::post(self.completions_url(), &body).repeatable();
+        match &self.api_key {
             Some(key) => request.bearer(key),
             None => Ok(request),
         }
@@ -203,7 +209,7 @@ impl ChatModel {
         }));
         messages.push(message("user", prompt.user));
         let mut body = json!({
-            "model": self.model,
+            "model": self.model_name,
             "messages": messages,
             "tools": [tool.to_json()],
             "tool_choice": tool.choice(),

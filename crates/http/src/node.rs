@@ -4,7 +4,7 @@
 
 use super::client::HttpClient;
 use super::request::Request;
-use super::template::read_method;
+use super::template::parse_method;
 use reqwest::Method;
 use rulec_runtime::workflow::{Node, ProcessError, Processor, from_fn};
 use serde_json::{Map, Value, json};
@@ -12,10 +12,10 @@ use std::sync::Arc;
 use url::Url;
 
 /// The fields of an `HTTP` node's config that may contain the request body; at most one may be set.
-const BODY_FIELDS: [&str; 3] = ["body", "json", "data"];
-/// The config fields of an `HTTP` node other than [`BODY_FIELDS`]. `timeout` is accepted here, but
-/// the engine that runs the node enforces it.
-const OTHER_FIELDS: [&str; 5] = ["url", "method", "headers", "params", "timeout"];
+const BODY_CONFIG_FIELDS: [&str; 3] = ["body", "json", "data"];
+/// The config fields of an `HTTP` node other than [`BODY_CONFIG_FIELDS`]. `timeout` is accepted
+/// here, but the engine that runs the node enforces it.
+const OTHER_CONFIG_FIELDS: [&str; 5] = ["url", "method", "headers", "params", "timeout"];
 
 /// Returns the factory of `HTTP` nodes, for `CoordinatorBuilder::node_kind`. A node's output
 /// contains the response: its `status`, and its body as `data`. The body is JSON if it is valid
@@ -52,8 +52,9 @@ pub fn node(
 fn read_request(config: &Value) -> Result<Request, ProcessError> {
     let no_fields = Map::new();
     let fields = config.as_object().unwrap_or(&no_fields);
-    if let Some(name) =
-        fields.keys().find(|name| !OTHER_FIELDS.contains(&&***name) && !BODY_FIELDS.contains(&&***name))
+    if let Some(name) = fields
+        .keys()
+        .find(|name| !OTHER_CONFIG_FIELDS.contains(&&***name) && !BODY_CONFIG_FIELDS.contains(&&***name))
     {
         return Err(format!("`config.{name}` is nothing that an HTTP node sends; leave it out").into());
     }
@@ -72,12 +73,15 @@ fn read_request(config: &Value) -> Result<Request, ProcessError> {
     };
     let text = |key: &str| config[key].as_str().filter(|text| !text.trim().is_empty());
     let url = text("url").ok_or("`config.url` must be a text")?;
-    let bodies: Vec<&Value> =
-        BODY_FIELDS.iter().filter_map(|name| fields.get(*name)).filter(|body| !body.is_null()).collect();
+    let bodies: Vec<&Value> = BODY_CONFIG_FIELDS
+        .iter()
+        .filter_map(|name| fields.get(*name))
+        .filter(|body| !body.is_null())
+        .collect();
     if bodies.len() > 1 {
         return Err("give one of `config.body`, `config.json` and `config.data`".into());
     }
-    let method = text("method").map_or(Ok(Method::GET), read_method)?;
+    let method = text("method").map_or(Ok(Method::GET), parse_method)?;
     let params = text_pairs("params")?;
     let url = match params.is_empty() {
         true => url.to_owned(),

@@ -112,7 +112,7 @@ impl Request {
     /// If the name is invalid or a connection header, or if the value contains a line break or
     /// another control character.
     pub fn header(mut self, name: &str, value: &str) -> Result<Request, HeaderError> {
-        self.headers.insert(header_name(name)?, header_value(name, value)?);
+        self.headers.insert(parse_header_name(name)?, to_header_value(name, value)?);
         Ok(self)
     }
 
@@ -122,7 +122,7 @@ impl Request {
     /// # Errors
     /// If the secret contains a line break or another control character.
     pub fn bearer(mut self, secret: &Secret) -> Result<Request, HeaderError> {
-        let mut value = header_value(AUTHORIZATION.as_str(), &format!("Bearer {}", secret.expose()))?;
+        let mut value = to_header_value(AUTHORIZATION.as_str(), &format!("Bearer {}", secret.expose()))?;
         value.set_sensitive(true);
         self.headers.insert(AUTHORIZATION, value);
         Ok(self)
@@ -136,7 +136,7 @@ impl Request {
     /// order, a secret is masked before a shorter secret that it contains.
     pub(super) fn secrets(&self) -> Vec<Secret> {
         let mut texts = Vec::new();
-        for (name, value) in self.headers.iter().filter(|(name, _)| names_secret(name.as_str())) {
+        for (name, value) in self.headers.iter().filter(|(name, _)| is_secret_name(name.as_str())) {
             let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
             // An error text of a server may quote a single cookie, or only the `KEY` of a header
             // `Bearer KEY`. So each cookie's value, and the key alone, are secrets too.
@@ -150,7 +150,7 @@ impl Request {
         }
         if let Ok(url) = Url::parse(&self.url) {
             texts.extend(url.query().map(str::to_owned));
-            let pairs = url.query_pairs().filter(|(name, _)| names_secret(name));
+            let pairs = url.query_pairs().filter(|(name, _)| is_secret_name(name));
             texts.extend(pairs.map(|(_, value)| value.into_owned()));
         }
         texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
@@ -165,7 +165,7 @@ impl Request {
 }
 
 /// True if the name of a header or query parameter indicates that its value is secret.
-fn names_secret(name: &str) -> bool {
+fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     SECRET_NAMES.iter().any(|part| name.contains(part))
 }
@@ -188,7 +188,7 @@ impl fmt::Debug for Request {
     }
 }
 
-pub(super) fn header_name(name: &str) -> Result<HeaderName, HeaderError> {
+pub(super) fn parse_header_name(name: &str) -> Result<HeaderName, HeaderError> {
     let error = |why| HeaderError { name: name.to_owned(), why };
     let parsed = HeaderName::try_from(name).map_err(|_| error(message!("that is no header name")))?;
     if RESERVED_HEADERS.contains(&parsed.as_str()) {
@@ -198,7 +198,7 @@ pub(super) fn header_name(name: &str) -> Result<HeaderName, HeaderError> {
 }
 
 /// Converts a text to a header value; characters beyond ASCII are sent as UTF-8.
-pub(super) fn header_value(name: &str, value: &str) -> Result<HeaderValue, HeaderError> {
+pub(super) fn to_header_value(name: &str, value: &str) -> Result<HeaderValue, HeaderError> {
     HeaderValue::from_bytes(value.as_bytes()).map_err(|_| HeaderError {
         name: name.to_owned(),
         why: message!("its value holds a line break or another control character"),

@@ -49,7 +49,7 @@ impl StreamMask {
 
     /// Adds the next part of the text. Returns as much of the masked text as later parts cannot
     /// change.
-    pub(super) fn push(&mut self, part: &str) -> String {
+    pub(super) fn mask_part(&mut self, part: &str) -> String {
         let text = std::mem::take(&mut self.held_back) + part;
         let (mut masked, mut rest) = (String::new(), text.as_str());
         while let Some(c) = rest.chars().next() {
@@ -73,7 +73,7 @@ impl StreamMask {
     }
 
     /// Returns the end of the masked text, which was held back. Call this after the last part.
-    pub(super) fn finish(&mut self) -> String {
+    pub(super) fn take_held_back(&mut self) -> String {
         let rest = std::mem::take(&mut self.held_back);
         self.secrets.iter().fold(rest, |text, secret| secret.mask_in(&text))
     }

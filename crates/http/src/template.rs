@@ -22,7 +22,7 @@ mod url;
 pub use error::{FillError, FillReason, TemplateError};
 pub use text::{Placeholder, Source, Values};
 
-use super::request::{Request, header_name, header_value};
+use super::request::{Request, parse_header_name, to_header_value};
 use reqwest::Method;
 use reqwest::header::{HeaderName, HeaderValue};
 use rulec_base::message;
@@ -87,13 +87,15 @@ impl Template {
         )?;
         let body = fields.get("body").filter(|body| !body.is_null()).map(BodyPart::parse);
         let method = match string_field("method")? {
-            Some(method) => read_method(method)?,
+            Some(method) => parse_method(method)?,
             None if body.is_some() => Method::POST,
             None => Method::GET,
         };
         let headers = match fields.get("headers") {
             None => Vec::new(),
-            Some(Value::Object(headers)) => headers.iter().map(read_header).collect::<Result<_, _>>()?,
+            Some(Value::Object(headers)) => {
+                headers.iter().map(parse_header_template).collect::<Result<_, _>>()?
+            }
             Some(_) => return Err(type_error("headers", message!("an object of strings"))),
         };
         Ok(Template { method, url, headers, body })
@@ -114,8 +116,8 @@ impl Template {
     /// # Errors
     /// For the first placeholder that has no value, or whose value is not allowed in its position.
     pub fn fill(&self, values: Values<'_>) -> Result<Request, FillError> {
-        let url = self.url.fill(values)?;
-        let body = self.body.as_ref().map(|body| body.fill(values, "body")).transpose()?;
+        let url = self.url.fill_url(values)?;
+        let body = self.body.as_ref().map(|body| body.fill_body(values, "body")).transpose()?;
         let mut request = Request::new(self.method.clone(), url, body.as_ref());
         for (name, value) in &self.headers {
             if let Some(value) = fill_header(name, value, values)? {
@@ -155,22 +157,22 @@ impl BodyPart {
         }
     }
 
-    fn fill(&self, values: Values<'_>, field_path: &str) -> Result<Value, FillError> {
+    fn fill_body(&self, values: Values<'_>, field_path: &str) -> Result<Value, FillError> {
         Ok(match self {
             BodyPart::Plain(value) => value.clone(),
             BodyPart::Text(text) => match text.as_single_placeholder() {
-                Some(placeholder) => required_value(placeholder, values, field_path)?.clone(),
+                Some(placeholder) => find_placeholder_value(placeholder, values, field_path)?.clone(),
                 None => Value::String(fill_text(text, values, field_path)?),
             },
             BodyPart::List(items) => {
                 let filled = items.iter().enumerate();
                 filled
-                    .map(|(i, item)| item.fill(values, &format!("{field_path}[{i}]")))
+                    .map(|(i, item)| item.fill_body(values, &format!("{field_path}[{i}]")))
                     .collect::<Result<_, _>>()?
             }
             BodyPart::Dict(fields) => {
                 let filled = fields.iter().map(|(key, field)| {
-                    Ok((key.clone(), field.fill(values, &format!("{field_path}.{key}"))?))
+                    Ok((key.clone(), field.fill_body(values, &format!("{field_path}.{key}"))?))
                 });
                 Value::Object(filled.collect::<Result<_, _>>()?)
             }
@@ -178,7 +180,7 @@ impl BodyPart {
     }
 }
 
-pub(super) fn read_method(text: &str) -> Result<Method, TemplateError> {
+pub(super) fn parse_method(text: &str) -> Result<Method, TemplateError> {
     let method = text.to_ascii_uppercase();
     [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE]
         .into_iter()
@@ -186,12 +188,14 @@ pub(super) fn read_method(text: &str) -> Result<Method, TemplateError> {
         .ok_or_else(|| TemplateError::Method { method: text.to_owned() })
 }
 
-fn read_header((name, value): (&String, &Value)) -> Result<(HeaderName, TemplateText), TemplateError> {
+fn parse_header_template(
+    (name, value): (&String, &Value),
+) -> Result<(HeaderName, TemplateText), TemplateError> {
     let field_path = format!("headers.{name}");
     let Value::String(value) = value else {
         return Err(TemplateError::Type { place: field_path, wanted: message!("a string") });
     };
-    match (header_name(name), header_value(name, value)) {
+    match (parse_header_name(name), to_header_value(name, value)) {
         (Ok(name), Ok(_)) => Ok((name, TemplateText::parse(value))),
         (Err(error), _) | (_, Err(error)) => {
             Err(TemplateError::Header { place: field_path, why: error.why().clone() })
@@ -199,7 +203,7 @@ fn read_header((name, value): (&String, &Value)) -> Result<(HeaderName, Template
     }
 }
 
-fn required_value<'a>(
+fn find_placeholder_value<'a>(
     placeholder: &Placeholder,
     values: Values<'a>,
     field_path: &str,
@@ -215,12 +219,12 @@ fn required_value<'a>(
     })
 }
 
-fn required_text<'a>(
+fn find_placeholder_text<'a>(
     placeholder: &Placeholder,
     values: Values<'a>,
     field_path: &str,
 ) -> Result<Cow<'a, str>, FillError> {
-    value_to_text(required_value(placeholder, values, field_path)?)
+    value_to_text(find_placeholder_value(placeholder, values, field_path)?)
         .ok_or_else(|| fill_error(placeholder, field_path, FillReason::Null))
 }
 
@@ -230,7 +234,7 @@ fn fill_text(text: &TemplateText, values: Values<'_>, field_path: &str) -> Resul
         match piece {
             TextPiece::Literal(literal) => filled.push_str(literal),
             TextPiece::Placeholder(placeholder) => {
-                filled.push_str(&required_text(placeholder, values, field_path)?)
+                filled.push_str(&find_placeholder_text(placeholder, values, field_path)?)
             }
         }
     }
@@ -247,12 +251,12 @@ fn fill_header(
 ) -> Result<Option<HeaderValue>, FillError> {
     let field_path = format!("headers.{name}");
     for placeholder in text.placeholders() {
-        let value = required_text(placeholder, values, &field_path)?;
-        if header_value(name.as_str(), &value).is_err() {
+        let value = find_placeholder_text(placeholder, values, &field_path)?;
+        if to_header_value(name.as_str(), &value).is_err() {
             return Err(fill_error(placeholder, &field_path, FillReason::HeaderValue));
         }
     }
-    Ok(header_value(name.as_str(), &fill_text(text, values, &field_path)?).ok())
+    Ok(to_header_value(name.as_str(), &fill_text(text, values, &field_path)?).ok())
 }
 
 fn fill_error(placeholder: &Placeholder, field_path: &str, reason: FillReason) -> FillError {

@@ -46,7 +46,7 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
         });
         document.is_strict = strict;
         if let Some((item, statement)) = result? {
-            document.statements.push(ImportedStatement { item: Some(item), ..statement });
+            document.statements.push(ImportedStatement { item_index: Some(item), ..statement });
         }
     }
     Ok(())
@@ -57,7 +57,7 @@ struct ChoiceNode<'j> {
     node: JsonNode<'j>,
     /// Name of the workflow step that contains the choice; empty if the document has no name for
     /// it.
-    step: String,
+    step_name: String,
 }
 
 /// Returns the choices of a JSON document. A list of branches is one choice. An object with a list
@@ -70,7 +70,7 @@ fn find_choices<'j>(root: &JsonNode<'j>) -> ReadResult<Vec<ChoiceNode<'j>>> {
         value => has_branches(value),
     };
     if is_choice_document {
-        return Ok(vec![ChoiceNode { node: root.clone(), step: root.name(&NAME_KEYS).to_owned() }]);
+        return Ok(vec![ChoiceNode { node: root.clone(), step_name: root.name(&NAME_KEYS).to_owned() }]);
     }
     root.as_list(&message!("branches")).map(drop).or_else(|_| {
         root.as_object(&message!("a list of branches, or an object with `choices`")).map(drop)
@@ -85,7 +85,7 @@ fn find_choices<'j>(root: &JsonNode<'j>) -> ReadResult<Vec<ChoiceNode<'j>>> {
         let is_id = is_id || !id.is_empty();
         let step = if name.is_empty() { step } else { name.to_owned() };
         if has_branches(node.value) {
-            choices.push(ChoiceNode { node, step });
+            choices.push(ChoiceNode { node, step_name: step });
             continue;
         }
         let children: Vec<(JsonNode<'_>, String, bool)> = match node.value {
@@ -116,11 +116,11 @@ fn find_choices<'j>(root: &JsonNode<'j>) -> ReadResult<Vec<ChoiceNode<'j>>> {
 /// document is taken as the id of a step.
 const STEP_KEYS: [&str; 7] = ["steps", "flow", "params", "parameters", "input_parameters", "config", "call"];
 
-/// True if `value`, or a value at any depth inside it, satisfies the predicate `test`.
-fn contains_value(value: &Json, test: &dyn Fn(&Json) -> bool) -> bool {
+/// True if `satisfies` returns true for `value`, or for a value at any depth inside it.
+fn contains_value(value: &Json, satisfies: &dyn Fn(&Json) -> bool) -> bool {
     let mut pending = vec![value];
     while let Some(value) = pending.pop() {
-        if test(value) {
+        if satisfies(value) {
             return true;
         }
         match value {
@@ -155,7 +155,7 @@ fn read_choice(
         let flag = object.get_bool("to_user", false);
         to_user = document.read_part(ItemKind::Field, "to_user", flag)?.unwrap_or(false);
         kept = document.unread_members(&object, &message!("the document"));
-        keep_fields(&mut kept, &object, &docs);
+        keep_underivable_fields(&mut kept, &object, &docs);
         list.as_ref().unwrap_or(node).as_list(&message!("branches"))?
     };
     let spelling = Spelling::of_choice(branches.iter().map(|branch| branch.value));
@@ -176,9 +176,9 @@ fn read_choice(
     if !skipped.is_empty() {
         kept.insert("choices".to_owned(), Json::Object(skipped));
     }
-    comments.extend(spelling.comment());
+    comments.extend(spelling.kept_comment());
     comments.extend(document.kept_comment(&kept));
-    let own_name = Some(choice.step.as_str()).filter(|name| !name.is_empty()).unwrap_or(CHOICE_NAME);
+    let own_name = Some(choice.step_name.as_str()).filter(|name| !name.is_empty()).unwrap_or(CHOICE_NAME);
     let title = names.unique_name(own_name);
     if title != own_name {
         document.note_rename(&title, own_name);
@@ -193,14 +193,14 @@ fn read_choice(
         let lines: Vec<String> = findings
             .differences
             .iter()
-            .map(|difference: &Difference| format!("- {}", difference.description()))
+            .map(|difference: &Difference| format!("- {}", difference.comment_text()))
             .collect();
         comments.push(format!("Where this decides otherwise than the Python module:\n{}", lines.join("\n")));
         let count = match lines.len() {
             1 => message!("one point"),
             more => message!("{more} points"),
         };
-        document.report.note(message!(
+        document.report.add_note(message!(
             "the Python module decides differently in {count}; comments in the rules describe them"
         ));
     }
@@ -209,7 +209,7 @@ fn read_choice(
         "" => format!("{head} {{ }}"),
         body => format!("{head} {{\n{body}}}"),
     };
-    Ok(ImportedStatement { comments, docs, body, parts, ..ImportedStatement::default() })
+    Ok(ImportedStatement { comments, docs, body, body_parts: parts, ..ImportedStatement::default() })
 }
 
 /// Returns true for the logic "or" (one true condition suffices for the branch), and false for
@@ -226,7 +226,7 @@ pub(super) fn is_or_logic(logic: &str) -> Option<bool> {
 /// fields that a comment keeps. These are fields of a wrong type, and a name under another key than
 /// `name`. Also a description that differs from `docs`, its text in the rules, for example in line
 /// breaks.
-fn keep_fields(kept: &mut Map<String, Json>, object: &ObjectReader<'_>, docs: &str) {
+fn keep_underivable_fields(kept: &mut Map<String, Json>, object: &ObjectReader<'_>, docs: &str) {
     let names: Vec<(&str, JsonNode<'_>)> =
         NAME_KEYS.iter().filter_map(|key| Some((*key, object.get_with_null(key)?))).collect();
     if names.iter().any(|(key, node)| *key != "name" || !node.value.is_string()) {
@@ -287,37 +287,37 @@ fn read_branch(
                 &mut out,
                 &format!("A default answers whatever its conditions say: left out {}.", originals.join(", ")),
             );
-            document.report.note(message!("the conditions of the default branch {label} were left out"));
+            document.report.add_note(message!("the conditions of the default branch {label} were left out"));
             kept.insert("conditions".to_owned(), conditions.iter().map(|node| node.value.clone()).collect());
         }
-        let logic = logic.filter(|logic| *logic != spelling.logic(false));
+        let logic = logic.filter(|logic| *logic != spelling.logic_word(false));
         kept.extend(logic.map(|logic| ("logic".to_owned(), logic.clone())));
         document.kept_comment(&kept).iter().for_each(|comment| add_comment(&mut out, comment));
         out.push_str(&format!("  default branch {id}\n"));
         return Ok(out);
     }
-    let BranchConditions { lines, texts, skipped } =
+    let BranchConditions { body_text, condition_texts, skipped_conditions } =
         read_conditions(&conditions, (is_any, spelling), &label, findings, document)?;
-    let word = if is_any && texts.iter().flatten().count() > 1 { " any" } else { "" };
-    if !skipped.is_empty() {
-        kept.insert("conditions".to_owned(), Json::Object(skipped));
+    let word = if is_any && condition_texts.iter().flatten().count() > 1 { " any" } else { "" };
+    if !skipped_conditions.is_empty() {
+        kept.insert("conditions".to_owned(), Json::Object(skipped_conditions));
     }
-    let logic = logic.filter(|logic| *logic != spelling.logic(!word.is_empty()));
+    let logic = logic.filter(|logic| *logic != spelling.logic_word(!word.is_empty()));
     kept.extend(logic.map(|logic| ("logic".to_owned(), logic.clone())));
-    if texts.iter().flatten().next().is_none() {
+    if condition_texts.iter().flatten().next().is_none() {
         // The compiled rules do not contain a branch without conditions, so a comment keeps the
         // whole branch.
         kept = Map::from_iter([("branch".to_owned(), node.value.clone())]);
     }
     document.kept_comment(&kept).iter().for_each(|comment| add_comment(&mut out, comment));
-    let line = match texts.as_slice() {
+    let line = match condition_texts.as_slice() {
         [] => Some("{ }".to_owned()),
         [Some(only)] => Some(format!("{{ {only} }}")),
         _ => None,
     };
     match line.map(|line| format!("  branch {id}{word} {line}\n")) {
         Some(line) if line.chars().count() <= 96 => out.push_str(&line),
-        _ => out.push_str(&format!("  branch {id}{word} {{\n{lines}  }}\n")),
+        _ => out.push_str(&format!("  branch {id}{word} {{\n{body_text}  }}\n")),
     }
     Ok(out)
 }
@@ -325,12 +325,12 @@ fn read_branch(
 /// The translated conditions of a branch.
 struct BranchConditions {
     /// The text to write between the braces of the branch: conditions and comments.
-    lines: String,
-    /// An element for each condition and comment of `lines`, in order: the text of a condition, or
-    /// `None` for a comment.
-    texts: Vec<Option<String>>,
+    body_text: String,
+    /// An element for each condition and comment of `body_text`, in order: the text of a condition,
+    /// or `None` for a comment.
+    condition_texts: Vec<Option<String>>,
     /// The JSON conditions that were left out, with their positions as keys.
-    skipped: Map<String, Json>,
+    skipped_conditions: Map<String, Json>,
 }
 
 /// Translates the conditions of the branch `label`. Adds differences from the original system to
@@ -343,7 +343,8 @@ fn read_conditions(
     findings: &mut ConditionFindings,
     document: &mut RulesDocument,
 ) -> ReadResult<BranchConditions> {
-    let (mut lines, mut texts, mut skipped) = (String::new(), Vec::new(), Map::new());
+    let (mut body_text, mut condition_texts, mut skipped_conditions) =
+        (String::new(), Vec::new(), Map::new());
     for (position, node) in conditions.iter().enumerate() {
         let name = node.name(&["id"]);
         let condition = match compare::read_condition(node, findings) {
@@ -363,51 +364,53 @@ fn read_conditions(
             Err(refusal) if !document.is_strict => Ok(Err((refusal.message, refusal.steps))),
             other => other.map(|condition| condition.map_err(|reason| (reason, node.steps.clone()))),
         }?;
-        let (mut kept, unread) = findings.take_unread();
+        let (mut kept, unread) = findings.take_unread_members();
         for member in unread {
-            document.report.note(message!(
+            document.report.add_note(message!(
                 "{} in a condition of the branch {label} has no effect here; it is kept as a comment",
                 quote_for_comment(&member)
             ));
         }
         match condition {
-            Ok((text, remark)) => {
+            Ok(compare::WrittenCondition { text, remark }) => {
                 let is_otherwise = remark.is_some() || !spelling.is_of_condition(node.value);
                 if let Some(remark) = remark {
-                    lines.push_str(&write_comment("#", &remark, 4));
-                    texts.push(None);
+                    body_text.push_str(&write_comment("#", &remark, 4));
+                    condition_texts.push(None);
                 }
                 if is_otherwise {
                     // An export would write this condition differently, so a comment keeps the
                     // original.
                     kept = Map::from_iter([("condition".to_owned(), node.value.clone())]);
-                } else if let Some(id) = node.value.get("id").filter(|id| **id != default_id(position)) {
+                } else if let Some(id) =
+                    node.value.get("id").filter(|id| **id != default_condition_id(position))
+                {
                     kept.insert("id".to_owned(), id.clone());
                 }
                 if let Some(comment) = document.kept_comment(&kept) {
-                    lines.push_str(&write_comment("#", &comment, 4));
-                    texts.push(None);
+                    body_text.push_str(&write_comment("#", &comment, 4));
+                    condition_texts.push(None);
                 }
-                lines.push_str(&format!("    {text};\n"));
-                texts.push(Some(text));
+                body_text.push_str(&format!("    {text};\n"));
+                condition_texts.push(Some(text));
             }
             Err((reason, steps)) => {
-                skipped.insert(position.to_string(), node.value.clone());
+                skipped_conditions.insert(position.to_string(), node.value.clone());
                 let original = compare::original_condition(node);
-                lines.push_str(&write_comment("#", &format!("Left out: {original}, since {reason}."), 4));
-                texts.push(None);
+                body_text.push_str(&write_comment("#", &format!("Left out: {original}, since {reason}."), 4));
+                condition_texts.push(None);
                 tracing::warn!(target: "rulec::import", branch = label, condition = original, %reason, "skipped");
                 let name = if name.is_empty() { &original } else { name };
-                document.report.skip(ItemKind::Condition, name.trim_matches('`'), &steps, reason);
+                document.report.add_skipped_item(ItemKind::Condition, name.trim_matches('`'), &steps, reason);
             }
         }
     }
-    Ok(BranchConditions { lines, texts, skipped })
+    Ok(BranchConditions { body_text, condition_texts, skipped_conditions })
 }
 
 /// Returns the id that an export gives to the condition at this position of a branch, unless a
 /// comment in the rules keeps another id.
-pub(super) fn default_id(position: usize) -> Json {
+pub(super) fn default_condition_id(position: usize) -> Json {
     json!(format!("c{}", position + 1))
 }
 

@@ -27,9 +27,13 @@ enum RightSide {
     Step(String, ValueType),
 }
 
-/// A condition in rule syntax, and a remark for the author of the rules. The remark says that the
-/// condition is constant, or how it differs from the original; `None` if neither is true.
-type WrittenCondition = (String, Option<String>);
+/// A condition in rule syntax, with a remark for the author of the rules.
+pub(super) struct WrittenCondition {
+    pub(super) text: String,
+    /// Says that the condition is constant, or how it differs from the original; `None` if neither
+    /// is true.
+    pub(super) remark: Option<String>,
+}
 
 /// A reason why the original system (a Python module) decides differently from the imported rules.
 /// A comment in the imported rules describes each reason once.
@@ -44,7 +48,7 @@ pub(super) enum Difference {
 }
 
 impl Difference {
-    pub(super) fn description(self) -> &'static str {
+    pub(super) fn comment_text(self) -> &'static str {
         match self {
             Difference::PlainText => {
                 "a text without quotes is itself here; the module evaluates it as Python, and fails or skips the condition"
@@ -80,7 +84,7 @@ impl ConditionFindings {
     /// Records the members of an object that the importer did not read. The original system ignores
     /// such members. `side` is `left` or `right` if the object is a side of a condition, and `None`
     /// if it is the condition itself.
-    fn record_unread(&mut self, object: &ObjectReader<'_>, side: Option<&str>) {
+    fn record_unread_members(&mut self, object: &ObjectReader<'_>, side: Option<&str>) {
         let unread = object.unread_members().into_iter();
         let mut unread: Map<String, Json> =
             unread.map(|(key, node)| (key.to_owned(), node.value.clone())).collect();
@@ -96,7 +100,7 @@ impl ConditionFindings {
     /// Returns the members of JSON conditions that were recorded as unread, and removes them from
     /// the record. The second value contains the same members as texts `key: value`, for notes to
     /// the author.
-    pub(super) fn take_unread(&mut self) -> (Map<String, Json>, Vec<String>) {
+    pub(super) fn take_unread_members(&mut self) -> (Map<String, Json>, Vec<String>) {
         let unread = std::mem::take(&mut self.unread_members);
         let mut texts = Vec::new();
         for (key, value) in &unread {
@@ -120,12 +124,12 @@ pub(super) fn read_condition(
 ) -> ReadResult<Result<WrittenCondition, Message>> {
     let object = node.as_object(&message!("a condition"))?;
     object.get("id");
-    let (left, operate, right) = (object.get("left"), object.get("operate"), object.get("right"));
-    findings.record_unread(&object, None);
-    match translate(left, operate, right, findings) {
-        Ok((text, remark)) => {
+    let (left, operator_node, right) = (object.get("left"), object.get("operate"), object.get("right"));
+    findings.record_unread_members(&object, None);
+    match translate_condition(left, operator_node, right, findings) {
+        Ok(WrittenCondition { text, remark }) => {
             let remark = remark.map(|remark| format!("{} {remark}.", original_condition(node)));
-            Ok(Ok((text, remark)))
+            Ok(Ok(WrittenCondition { text, remark }))
         }
         Err(SkipReason::Skipped(reason)) => Ok(Err(reason)),
         Err(SkipReason::Refused(refusal)) => Err(refusal),
@@ -148,33 +152,33 @@ impl From<Untranslatable> for SkipReason {
     }
 }
 
-fn skipped(reason: Message) -> SkipReason {
+fn skip_because(reason: Message) -> SkipReason {
     SkipReason::Skipped(reason)
 }
 
-fn translate(
+fn translate_condition(
     left: Option<JsonNode<'_>>,
-    operate: Option<JsonNode<'_>>,
+    operator_node: Option<JsonNode<'_>>,
     right: Option<JsonNode<'_>>,
     findings: &mut ConditionFindings,
 ) -> Result<WrittenCondition, SkipReason> {
     let left = left
-        .ok_or_else(|| skipped(message!("it has no left value")))?
+        .ok_or_else(|| skip_because(message!("it has no left value")))?
         .as_object(&message!("the left value"))?;
     // The documented JSON format spells operators and types in capitals; a condition must use one
     // spelling throughout.
-    let operate = operate.ok_or_else(|| skipped(message!("it has no operator")))?.value;
-    let operator_name = operate.as_str();
+    let operator_json = operator_node.ok_or_else(|| skip_because(message!("it has no operator")))?.value;
+    let operator_name = operator_json.as_str();
     let uses_capitals = operator_name.is_some_and(|name| verb_in_capitals(name).is_some());
     let unknown_operator =
-        || skipped(message!("there is no operator {}", quote_for_comment(&format_json(operate))));
+        || skip_because(message!("there is no operator {}", quote_for_comment(&format_json(operator_json))));
     // The operator is checked before the types, whose spelling depends on the operator.
     if !uses_capitals && operator_name.and_then(Operator::from_name).is_none() {
         findings.differences.insert(Difference::Operator);
         return Err(unknown_operator());
     }
-    let (left, left_type) = read_step(&left, ("left", &message!("left")), uses_capitals, findings)?
-        .ok_or_else(|| skipped(message!("the left value does not come from a step")))?;
+    let (left, left_type) = read_step_output(&left, ("left", &message!("left")), uses_capitals, findings)?
+        .ok_or_else(|| skip_because(message!("the left value does not come from a step")))?;
     let find_operator = |name| match uses_capitals {
         true => Operator::from_spelling(name, Some(left_type)),
         false => Operator::from_name(name),
@@ -184,18 +188,18 @@ fn translate(
         let operand_types = operator_name.map_or(&[][..], operand_types_in_capitals);
         match operand_types.is_empty() {
             true => unknown_operator(),
-            false => skipped(message!(
+            false => skip_because(message!(
                 "the operator {} does not take {} on its left side, only {}",
-                quote_for_comment(&format_json(operate)),
+                quote_for_comment(&format_json(operator_json)),
                 left_type.with_article(),
                 comma_list(operand_types.iter().map(|ty| ty.name()))
             )),
         }
     })?;
     let right = right
-        .ok_or_else(|| skipped(message!("it has no right value")))?
+        .ok_or_else(|| skip_because(message!("it has no right value")))?
         .as_object(&message!("the right value"))?;
-    let right = match read_step(&right, ("right", &message!("right")), uses_capitals, findings)? {
+    let right = match read_step_output(&right, ("right", &message!("right")), uses_capitals, findings)? {
         Some((access, ty)) => RightSide::Step(access, ty),
         None => read_constant(&right, operator, uses_capitals, findings)?,
     };
@@ -222,7 +226,7 @@ fn translate(
 ///
 /// `key` is the key of the side in the condition, and `which` is the word for it in messages.
 /// `uses_capitals` is true if the condition spells the names of operators and types in capitals.
-fn read_step(
+fn read_step_output(
     side: &ObjectReader<'_>,
     (key, which): (&str, &Message),
     uses_capitals: bool,
@@ -230,21 +234,21 @@ fn read_step(
 ) -> Result<Option<(String, ValueType)>, SkipReason> {
     let (id, type_node) = (side.get("step_id"), side.get("type"));
     let output = side.get("value").or_else(|| side.get("name"));
-    findings.record_unread(side, Some(key));
+    findings.record_unread_members(side, Some(key));
     let Some(id) = id else { return Ok(None) };
     let id = id.as_text()?;
     if id.is_empty() {
-        return Err(skipped(message!("the {which} value names no step")));
+        return Err(skip_because(message!("the {which} value names no step")));
     }
     let output = output.as_ref().and_then(|node| node.value.as_str());
     let output = output.ok_or_else(|| {
-        skipped(message!("the {which} value names no output of the step {}", quote_for_comment(id)))
+        skip_because(message!("the {which} value names no output of the step {}", quote_for_comment(id)))
     })?;
-    let type_node = type_node.ok_or_else(|| skipped(message!("the {which} value has no type")))?.value;
+    let type_node = type_node.ok_or_else(|| skip_because(message!("the {which} value has no type")))?.value;
     let ty = type_node.as_str().and_then(|name| ValueType::from_spelling(name, uses_capitals)).ok_or_else(
         || {
             findings.differences.insert(Difference::Operator);
-            skipped(message!("there is no type {}", quote_for_comment(&format_json(type_node))))
+            skip_because(message!("there is no type {}", quote_for_comment(&format_json(type_node))))
         },
     )?;
     if ty == ValueType::Number {
@@ -274,9 +278,9 @@ fn read_constant(
         let found =
             declared.map_or(message!("no type"), |ty| message!("the type {}", quote_for_comment(&ty)));
         let wanted = expected_type.with_article();
-        return Err(skipped(message!("the operator needs {wanted}, but the right value has {found}")));
+        return Err(skip_because(message!("the operator needs {wanted}, but the right value has {found}")));
     }
-    let node = side.get("value").ok_or_else(|| skipped(message!("the right value is missing")))?;
+    let node = side.get("value").ok_or_else(|| skip_because(message!("the right value is missing")))?;
     let parsed = match node.value {
         Json::String(text) => literal::parse_literal(text),
         other => Some(Literal::Json(other.clone())),
@@ -287,7 +291,7 @@ fn read_constant(
             other => kind_with_article(other),
         };
         let wanted = expected_type.with_article();
-        Err(skipped(message!("the operator needs {wanted}, but the right value is {found}")))
+        Err(skip_because(message!("the operator needs {wanted}, but the right value is {found}")))
     };
     let json = match (expected_type, parsed) {
         (ValueType::String, Some(Literal::Json(Json::String(text)))) => Json::String(text),
@@ -356,7 +360,7 @@ fn write_condition(
     };
     let is_unwritable = matches!(right, RightSide::NonJson(_) | RightSide::InvalidRegex(_));
     if never_holds.is_some() && (is_unwritable || operator.can_be_true(left_type, right_type)) {
-        return (never_true_condition(&left_text, right), never_holds);
+        return WrittenCondition { text: never_true_condition(&left_text, right), remark: never_holds };
     }
     let (text, remark) = match (right, operator.verb) {
         (RightSide::NonJson(_), _) => {
@@ -396,7 +400,7 @@ fn write_condition(
         (RightSide::Constant(text, _), Comparison::Infix(op)) => (format!("{left_text} {op} {text}"), None),
         (RightSide::Constant(text, _), Comparison::Regex) => (format!("{left_text} matches {text}"), None),
     };
-    (text, never_holds.or(remark))
+    WrittenCondition { text, remark: never_holds.or(remark) }
 }
 
 /// Returns a condition that is never true, for a comparison that is never true in the original. The

@@ -48,7 +48,7 @@ pub(super) enum JoinOperator {
 pub(super) struct ConditionFacts {
     /// For each field of `ctx`, the types of the constants with which the conditions compare the
     /// field.
-    uses: BTreeMap<String, BTreeSet<&'static str>>,
+    types_by_field: BTreeMap<String, BTreeSet<&'static str>>,
     /// Whether a condition read so far uses the length of the message.
     pub(super) reads_length: bool,
     /// Whether a condition read so far uses the urgency of the message.
@@ -57,18 +57,18 @@ pub(super) struct ConditionFacts {
     pub(super) remarks: Vec<Message>,
 }
 
-const COMPARISONS: &[(&str, &str)] =
+const COMPARISON_SUFFIXES: &[(&str, &str)] =
     &[("gt", ">"), ("lt", "<"), ("gte", ">="), ("lte", "<="), ("eq", "=="), ("ne", "!=")];
 
 impl ConditionFacts {
-    fn record_use(&mut self, field: &str, ty: &'static str) {
-        self.uses.entry(field.to_owned()).or_default().insert(ty);
+    fn record_field_type(&mut self, field: &str, ty: &'static str) {
+        self.types_by_field.entry(field.to_owned()).or_default().insert(ty);
     }
 
     /// True if the conditions compare this field of `ctx` with constants of several types. Each
     /// access to the field must then declare a type.
-    fn is_mixed(&self, field: &str) -> bool {
-        self.uses.get(field).is_some_and(|types| types.len() > 1)
+    fn has_mixed_types(&self, field: &str) -> bool {
+        self.types_by_field.get(field).is_some_and(|types| types.len() > 1)
     }
 
     /// Marks the fields that have a declared type in `rule_text`, the condition of a rule. When the
@@ -76,7 +76,7 @@ impl ConditionFacts {
     /// declares it if the whole document compares the field with constants of several types, which
     /// one condition does not show.
     pub(super) fn assume_types_of(&mut self, rule_text: &str) {
-        for (field, types) in &mut self.uses {
+        for (field, types) in &mut self.types_by_field {
             if rule_text.contains(&format!("{field} as ")) {
                 types.extend(["number", "string"]);
             }
@@ -93,14 +93,14 @@ impl ConditionFacts {
         let object = node.as_object(&message!("a condition"))?;
         let ty = object.get_required("type", &message!("a condition"))?;
         let formula = match ty.as_text()? {
-            "TextCondition" => self.read_text(&object)?,
-            "RegexCondition" => self.read_regex(&object)?,
-            "SimilarityCondition" => read_similarity(&object)?,
-            "ContextCondition" => return self.read_context(&object),
-            "ErrorCondition" => self.read_error(&object)?,
-            "PermissionCondition" => self.read_permission(&object)?,
-            "AndCondition" => Formula::Joined(JoinOperator::All, self.read_parts(&object)?),
-            "OrCondition" => Formula::Joined(JoinOperator::Any, self.read_parts(&object)?),
+            "TextCondition" => self.read_text_condition(&object)?,
+            "RegexCondition" => self.read_regex_condition(&object)?,
+            "SimilarityCondition" => read_similarity_condition(&object)?,
+            "ContextCondition" => return self.read_context_condition(&object),
+            "ErrorCondition" => self.read_error_condition(&object)?,
+            "PermissionCondition" => self.read_permission_condition(&object)?,
+            "AndCondition" => Formula::Joined(JoinOperator::All, self.read_inner_formulas(&object)?),
+            "OrCondition" => Formula::Joined(JoinOperator::Any, self.read_inner_formulas(&object)?),
             "NotCondition" => {
                 let inner =
                     self.read_formula(&object.get_required("condition", &message!("a `NotCondition`"))?)?;
@@ -119,14 +119,14 @@ impl ConditionFacts {
         Ok(formula)
     }
 
-    fn read_parts(&mut self, object: &ObjectReader<'_>) -> ReadResult<Vec<Formula>> {
+    fn read_inner_formulas(&mut self, object: &ObjectReader<'_>) -> ReadResult<Vec<Formula>> {
         let parts = object
             .get_required("conditions", &message!("this condition"))?
             .as_list(&message!("conditions"))?;
         parts.iter().map(|part| self.read_formula(part)).collect()
     }
 
-    fn read_text(&mut self, object: &ObjectReader<'_>) -> ReadResult<Formula> {
+    fn read_text_condition(&mut self, object: &ObjectReader<'_>) -> ReadResult<Formula> {
         let sensitive = object.get_bool("case_sensitive", false)?;
         let case = if sensitive { "" } else { " ignoring case" };
         let mut parts = Vec::new();
@@ -149,10 +149,10 @@ impl ConditionFacts {
         if parts.is_empty() {
             return object.node.refuse(message!("a `TextCondition` needs `contains` or `keywords`"));
         }
-        Ok(self.all_of(parts))
+        Ok(self.join_with_and(parts))
     }
 
-    fn read_regex(&mut self, object: &ObjectReader<'_>) -> ReadResult<Formula> {
+    fn read_regex_condition(&mut self, object: &ObjectReader<'_>) -> ReadResult<Formula> {
         let node = object.get_required("pattern", &message!("a `RegexCondition`"))?;
         let sensitive = object.get_bool("case_sensitive", true)?;
         let (pattern, translated) =
@@ -166,7 +166,7 @@ impl ConditionFacts {
 
     /// Reads a JSON condition on the field `ctx` of a message. The members of the object, such as
     /// `n__gt`, are comparisons that must all be true.
-    fn read_context(&mut self, object: &ObjectReader<'_>) -> ReadResult<Formula> {
+    fn read_context_condition(&mut self, object: &ObjectReader<'_>) -> ReadResult<Formula> {
         let mut parts = Vec::new();
         for (key, node) in object.members() {
             if key == "type" {
@@ -174,10 +174,10 @@ impl ConditionFacts {
             }
             let (field, op) = match key.rsplit_once("__") {
                 None => (key, "=="),
-                Some((field, word)) => match COMPARISONS.iter().find(|(known, _)| *known == word) {
+                Some((field, word)) => match COMPARISON_SUFFIXES.iter().find(|(known, _)| *known == word) {
                     Some((_, op)) if !field.is_empty() => (field, *op),
                     _ => {
-                        let known: Vec<&str> = COMPARISONS.iter().map(|(word, _)| *word).collect();
+                        let known: Vec<&str> = COMPARISON_SUFFIXES.iter().map(|(word, _)| *word).collect();
                         let known = known.join(", ");
                         return node.refuse(message!(
                             "unknown comparison {}; the comparisons are {known}",
@@ -188,10 +188,10 @@ impl ConditionFacts {
             };
             parts.push(self.read_comparison(field, op, &node)?);
         }
-        Ok(self.all_of(parts))
+        Ok(self.join_with_and(parts))
     }
 
-    fn all_of(&mut self, parts: Vec<Formula>) -> Formula {
+    fn join_with_and(&mut self, parts: Vec<Formula>) -> Formula {
         if parts.is_empty() {
             self.add_remark(message!("This condition asks for nothing and holds for every message."));
         }
@@ -239,39 +239,39 @@ impl ConditionFacts {
             return Ok(Formula::Text(format!("{field} {op} {constant}")));
         }
         let field = format_path("ctx", [field]);
-        self.record_use(&field, ty);
+        self.record_field_type(&field, ty);
         Ok(Formula::Compare { field, ty, op, constant })
     }
 
-    fn read_error(&mut self, object: &ObjectReader<'_>) -> ReadResult<Formula> {
+    fn read_error_condition(&mut self, object: &ObjectReader<'_>) -> ReadResult<Formula> {
         let kind = object.get_text("last_error_type")?;
         let mut parts = Vec::new();
         let error_field = format_path("ctx", ["last_error_type"]);
         if let Some(kind) = kind {
-            self.record_use(&error_field, "string");
+            self.record_field_type(&error_field, "string");
             parts.push(Formula::Text(format!("{error_field} == {}", quote_string(kind))));
         }
         let counts = std::iter::once(("occurrence_count".to_owned(), "=="))
-            .chain(COMPARISONS.iter().map(|(word, op)| (format!("occurrence_count__{word}"), *op)));
+            .chain(COMPARISON_SUFFIXES.iter().map(|(word, op)| (format!("occurrence_count__{word}"), *op)));
         for (key, op) in counts {
             let Some(node) = object.get(&key) else { continue };
-            self.record_use(&format_path("ctx", ["error_counts"]), "dict");
+            self.record_field_type(&format_path("ctx", ["error_counts"]), "dict");
             let limit = format_number(node.as_number()?);
             let kind = match kind {
                 Some(kind) => quote_string(kind),
                 None => {
-                    self.record_use(&error_field, "string");
+                    self.record_field_type(&error_field, "string");
                     error_field.clone()
                 }
             };
             parts.push(Formula::Text(format!("(ctx.error_counts[{kind}] ?? 0) {op} {limit}")));
         }
-        Ok(self.all_of(parts))
+        Ok(self.join_with_and(parts))
     }
 
-    fn read_permission(&mut self, object: &ObjectReader<'_>) -> ReadResult<Formula> {
+    fn read_permission_condition(&mut self, object: &ObjectReader<'_>) -> ReadResult<Formula> {
         let mut parts = Vec::new();
-        self.record_use(&format_path("ctx", ["user"]), "dict");
+        self.record_field_type(&format_path("ctx", ["user"]), "dict");
         if let Some(node) = object.get("user_role") {
             parts.push(Formula::Text(format!("ctx.user.role == {}", quote_string(node.as_text()?))));
         }
@@ -282,7 +282,7 @@ impl ConditionFacts {
                 .map(|permission| format!("ctx.user.permissions contains {}", quote_string(permission)));
             parts.extend(checks.map(Formula::Text));
         }
-        Ok(self.all_of(parts))
+        Ok(self.join_with_and(parts))
     }
 
     /// Returns the condition of a route in rule syntax.
@@ -332,7 +332,7 @@ impl ConditionFacts {
         match formula {
             Formula::Text(text) => text.clone(),
             Formula::Compare { field, ty, op, constant } => {
-                if self.is_mixed(field) || *ty == "datetime" {
+                if self.has_mixed_types(field) || *ty == "datetime" {
                     format!("{field} as {ty} {op} {constant}")
                 } else {
                     format!("{field} {op} {constant}")
@@ -370,11 +370,11 @@ fn fits_on_line(text: &str, indent: usize) -> bool {
 
 /// Returns a simpler condition that chooses the same routes. Routing treats unknown like false. So
 /// an unknown subformula becomes false under an even number of negations, and true under an odd
-/// number. `positive` is true if `formula` itself is under an even number.
-fn simplify(formula: Formula, positive: bool) -> Formula {
+/// number. `is_positive` is true if `formula` itself is under an even number.
+fn simplify(formula: Formula, is_positive: bool) -> Formula {
     match formula {
         Formula::Joined(join, parts) => {
-            let mut parts: Vec<Formula> = parts.into_iter().map(|part| simplify(part, positive)).collect();
+            let mut parts: Vec<Formula> = parts.into_iter().map(|part| simplify(part, is_positive)).collect();
             match (parts.len(), join) {
                 (0, JoinOperator::All) => Formula::Always,
                 (0, JoinOperator::Any) => Formula::Never,
@@ -388,19 +388,19 @@ fn simplify(formula: Formula, positive: bool) -> Formula {
                 }
             }
         }
-        Formula::Not(inner) => match simplify(*inner, !positive) {
+        Formula::Not(inner) => match simplify(*inner, !is_positive) {
             Formula::Not(inner) => *inner,
             Formula::Always => Formula::Never,
             Formula::Never => Formula::Always,
             inner => Formula::Not(Box::new(inner)),
         },
-        Formula::Unknown if positive => Formula::Never,
+        Formula::Unknown if is_positive => Formula::Never,
         Formula::Unknown => Formula::Always,
         other => other,
     }
 }
 
-fn read_similarity(object: &ObjectReader<'_>) -> ReadResult<Formula> {
+fn read_similarity_condition(object: &ObjectReader<'_>) -> ReadResult<Formula> {
     let text = object.get_required("text", &message!("a `SimilarityCondition`"))?;
     let threshold = object.get_required("threshold", &message!("a `SimilarityCondition`"))?;
     let (text, threshold) = (quote_string(text.as_text()?), format_number(threshold.as_number()?));

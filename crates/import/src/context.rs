@@ -12,14 +12,14 @@ use serde_json::{Map, Value as Json, json};
 /// agent has already used, and how often a loop may run. A negative counter or one of a wrong type
 /// ends the import with an error, even if the import is not strict. If the counter were left out
 /// instead, the rules would count from 0 and allow too much.
-const WHOLE_COUNTERS: [&str; 3] = ["requests_last_minute", "api_calls", "max_loop_iterations"];
+const INTEGER_COUNTERS: [&str; 3] = ["requests_last_minute", "api_calls", "max_loop_iterations"];
 /// Key of the amount that the agent has spent. Unlike the other counters, it may have a fraction.
 const COST_KEY: &str = "cost";
 
 pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -> ReadResult<()> {
     let object = root.as_object(&message!("the context of payloads"))?;
     let mut context = Map::new();
-    for counter in WHOLE_COUNTERS.into_iter().chain([COST_KEY]) {
+    for counter in INTEGER_COUNTERS.into_iter().chain([COST_KEY]) {
         if let Some(node) = object.get(counter) {
             let number = match counter {
                 COST_KEY => node.as_number()?.as_f64().unwrap_or_default(),
@@ -45,10 +45,10 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
     // The bundled rules ignore other members. An author's changed copy of these rules may read
     // them.
     for (key, node) in object.unread_members() {
-        document.report.note(message!("the bundled rules do not read `{key}`"));
+        document.report.add_note(message!("the bundled rules do not read `{key}`"));
         context.insert(key.to_owned(), node.value.clone());
     }
-    document.context = Some(Json::Object(context));
+    document.payload_context = Some(Json::Object(context));
     Ok(())
 }
 
@@ -64,7 +64,9 @@ fn read_members(
     let members = node.as_object(&kind.to_message())?.members();
     let mut kept = Map::new();
     for (name, node) in members {
-        if let Some((_, value)) = document.read_named(kind, &node, name, |document| read(&node, document))? {
+        if let Some((_, value)) =
+            document.read_named_item(kind, &node, name, |document| read(&node, document))?
+        {
             kept.insert(name.to_owned(), value);
         }
     }
@@ -87,7 +89,7 @@ fn read_workflow(node: &JsonNode<'_>, document: &mut RulesDocument) -> ReadResul
     ] {
         if object.get(key).is_none() {
             workflow.insert(key.to_owned(), json!({}));
-            document.report.note(message!("the workflow has no `{key}`: {effect}"));
+            document.report.add_note(message!("the workflow has no `{key}`: {effect}"));
         }
     }
     if let Some(nodes) = object.get("nodes") {

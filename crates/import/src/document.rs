@@ -23,11 +23,11 @@ pub(super) struct ImportedStatement {
     pub(super) is_adjacent: bool,
     /// The item from which the statement was written, as its index in the report. `None` if the
     /// statement comes from no item.
-    pub(super) item: Option<usize>,
+    pub(super) item_index: Option<usize>,
     /// The parts of the body that come from items of their own, such as the branches of a choice.
     /// Each has the number of lines of the body before the part, and the index of its item in the
     /// report.
-    pub(super) parts: Vec<(usize, usize)>,
+    pub(super) body_parts: Vec<(usize, usize)>,
 }
 
 #[derive(Default)]
@@ -37,10 +37,10 @@ pub(super) struct RulesDocument {
     pub(super) statements: Vec<ImportedStatement>,
     /// Parts of the JSON document that rules cannot express and that belong to no statement. A
     /// comment at the start of the rules file keeps these parts for an export.
-    pub(super) kept: Map<String, Json>,
+    pub(super) kept_in_header: Map<String, Json>,
     /// The JSON object that the bundled payload rules read as `context`. `None` unless such a
     /// context is imported; the file then has no statements.
-    pub(super) context: Option<Json>,
+    pub(super) payload_context: Option<Json>,
     /// Records for each item that was read whether it was loaded, changed or skipped.
     pub(super) report: ReportBuilder,
     /// Whether an item that cannot be translated ends the import with an error. If false, the item
@@ -53,7 +53,7 @@ pub(super) struct RulesDocument {
     pub(super) is_repaired: bool,
     /// Items (such as routes) that cannot be translated, by path. They were found in earlier passes
     /// over the document. The current pass skips and reports these items.
-    pub(super) refused: BTreeMap<Vec<PathStep>, Untranslatable>,
+    pub(super) refused_items: BTreeMap<Vec<PathStep>, Untranslatable>,
     /// Items (such as routes) that cannot be translated, found in the current pass over the
     /// document. Reading such an item may have left names or facts in this struct. So another pass
     /// reads the document without the item.
@@ -79,32 +79,32 @@ struct RenderedRules {
 impl RulesDocument {
     /// Reads an item by `read`, and records it in the report. Returns the item's index in the
     /// report and the result of `read`. The name of the item is the first text among its members
-    /// `keys`. If the document is not loaded strictly, an item that cannot be translated is
+    /// `name_keys`. If the document is not loaded strictly, an item that cannot be translated is
     /// skipped; the result is then `None`.
     pub(super) fn read_item<T>(
         &mut self,
         kind: ItemKind,
         node: &JsonNode<'_>,
-        keys: &[&str],
+        name_keys: &[&str],
         read: impl FnOnce(&mut RulesDocument) -> ReadResult<T>,
     ) -> ReadResult<Option<(usize, T)>> {
-        self.read_named(kind, node, node.name(keys), read)
+        self.read_named_item(kind, node, node.name(name_keys), read)
     }
 
     /// Like [`RulesDocument::read_item`], but for an item whose `name` is not one of its members:
     /// it is the key that leads to the item.
-    pub(super) fn read_named<T>(
+    pub(super) fn read_named_item<T>(
         &mut self,
         kind: ItemKind,
         node: &JsonNode<'_>,
         name: &str,
         read: impl FnOnce(&mut RulesDocument) -> ReadResult<T>,
     ) -> ReadResult<Option<(usize, T)>> {
-        if let Some(refusal) = self.refused.get(&node.steps) {
-            self.report.skip(kind, name, &refusal.steps, refusal.message.clone());
+        if let Some(refusal) = self.refused_items.get(&node.steps) {
+            self.report.add_skipped_item(kind, name, &refusal.steps, refusal.message.clone());
             return Ok(None);
         }
-        let outer = self.report.current();
+        let outer = self.report.current_item_index();
         let index = self.report.begin_item(kind, name, &node.steps);
         let result = read(self);
         self.report.end_item(outer);
@@ -112,7 +112,7 @@ impl RulesDocument {
             Ok(item) => Ok(Some((index, item))),
             Err(refusal) if self.is_strict => Err(refusal.with_item_name(&kind.to_message(), name)),
             Err(refusal) => {
-                self.report.discard(index);
+                self.report.discard_items_from(index);
                 self.newly_refused.push((node.steps.clone(), refusal));
                 Ok(None)
             }
@@ -132,7 +132,7 @@ impl RulesDocument {
             Ok(part) => Ok(Some(part)),
             Err(refusal) if self.is_strict => Err(refusal),
             Err(refusal) => {
-                self.report.skip(kind, name, &refusal.steps, refusal.message);
+                self.report.add_skipped_item(kind, name, &refusal.steps, refusal.message);
                 Ok(None)
             }
         }
@@ -142,10 +142,10 @@ impl RulesDocument {
     /// each value, and the reason. A value that belongs to no item is listed in the report as a
     /// skipped field.
     pub(super) fn refuse_unreadable(&mut self, unreadable: &[Unreadable]) {
-        let is_context = self.context.is_some();
+        let is_context = self.payload_context.is_some();
         for Unreadable { steps, reason, .. } in unreadable {
-            if self.refused.keys().any(|item| steps.starts_with(item)) {
-                self.report.set_reason(steps, reason);
+            if self.refused_items.keys().any(|item| steps.starts_with(item)) {
+                self.report.set_skip_reason(steps, reason);
                 continue;
             }
             // Without the value, a condition may be left out of its branch, which then matches too
@@ -159,7 +159,7 @@ impl RulesDocument {
                     }
             };
             if self.report.item_around(steps, is_part).is_some() {
-                self.report.set_reason(steps, reason);
+                self.report.set_skip_reason(steps, reason);
                 continue;
             }
             let is_item = |item: &ReportItem| {
@@ -178,7 +178,7 @@ impl RulesDocument {
         }
         if self.newly_refused.is_empty() {
             for (steps, reason) in &self.unread_values {
-                self.report.skip(ItemKind::Field, "", steps, reason.clone());
+                self.report.add_skipped_item(ItemKind::Field, "", steps, reason.clone());
             }
         }
     }
@@ -195,7 +195,7 @@ impl RulesDocument {
     /// the rules. The name `original` is already taken, or is not a valid name.
     pub(super) fn note_rename(&mut self, new_name: &str, original: &str) {
         let (new_name, original) = (quote_for_comment(new_name), quote_for_comment(original));
-        self.report.note(message!(
+        self.report.add_note(message!(
             "the name {original} is taken or cannot be the name of a rule; it is {new_name} here"
         ));
     }
@@ -209,28 +209,29 @@ impl RulesDocument {
             if node.has_unreadable() {
                 continue;
             }
-            self.report.note(message!("`{key}` of {of} has no meaning here and is kept as a comment"));
+            self.report.add_note(message!("`{key}` of {of} has no meaning here and is kept as a comment"));
             unread.insert(key.to_owned(), node.value.clone());
         }
         unread
     }
 
-    /// Returns the comment that keeps these members of the document; see [`kept::comment`].
+    /// Returns the comment that keeps these members of the document; see [`kept::members_comment`].
     pub(super) fn kept_comment(&self, members: &Map<String, Json>) -> Option<String> {
-        kept::comment(members, self.is_repaired)
+        kept::members_comment(members, self.is_repaired)
     }
 
     /// Adds a comment to the start of the file for each member of the document's top-level object
     /// that the importer did not read.
     pub(super) fn keep_unread_in_header(&mut self, object: &ObjectReader<'_>) {
         let unread = self.unread_members(object, &message!("the document"));
-        self.kept.extend(unread);
+        self.kept_in_header.extend(unread);
     }
 
     /// Returns the elements of a list that were skipped as a whole, with their positions as keys,
     /// for a comment that keeps them.
     pub(super) fn skipped_elements(&self, nodes: &[JsonNode<'_>]) -> Map<String, Json> {
-        let skipped = nodes.iter().enumerate().filter(|(_, node)| self.refused.contains_key(&node.steps));
+        let skipped =
+            nodes.iter().enumerate().filter(|(_, node)| self.refused_items.contains_key(&node.steps));
         skipped.map(|(position, node)| (position.to_string(), node.value.clone())).collect()
     }
 
@@ -239,7 +240,7 @@ impl RulesDocument {
     pub(super) fn keep_skipped_in_header(&mut self, key: &str, nodes: &[JsonNode<'_>]) {
         let skipped = self.skipped_elements(nodes);
         if !skipped.is_empty() {
-            self.kept.insert(key.to_owned(), Json::Object(skipped));
+            self.kept_in_header.insert(key.to_owned(), Json::Object(skipped));
         }
     }
 
@@ -254,8 +255,8 @@ impl RulesDocument {
 
     /// Returns the text of the rules file, with the lines of its statements. `allows` contains, by
     /// statement index, the warning codes that a comment before the statement suppresses.
-    fn render(&self, allows: &BTreeMap<usize, BTreeSet<Code>>) -> RenderedRules {
-        let kept = kept::document_comment(&self.kept, self.is_repaired);
+    fn render_rules(&self, allows: &BTreeMap<usize, BTreeSet<Code>>) -> RenderedRules {
+        let kept = kept::document_comment(&self.kept_in_header, self.is_repaired);
         let header: Vec<String> = [self.header.clone()].into_iter().chain(kept).collect();
         let mut text = write_comment("#", &header.join("\n"), 0);
         let (mut last_lines, mut parts) = (Vec::new(), Vec::new());
@@ -276,8 +277,8 @@ impl RulesDocument {
                 text.push_str(&format!("# rulec: allow {code} {}\n", suppression_reason(*code)));
             }
             lines += text[counted..].matches('\n').count();
-            parts.push((part, statement.item));
-            parts.extend(statement.parts.iter().map(|(offset, item)| (lines + 1 + offset, Some(*item))));
+            parts.push((part, statement.item_index));
+            parts.extend(statement.body_parts.iter().map(|(offset, item)| (lines + 1 + offset, Some(*item))));
             counted = text.len();
             text.push_str(&statement.body);
             text.push('\n');
@@ -291,13 +292,13 @@ impl RulesDocument {
 
     /// Compiles the rules file and returns the result of the import. A comment with a reason before
     /// each statement suppresses the warnings that the statement causes.
-    pub(super) fn finish(self) -> Result<Imported, ImportError> {
+    pub(super) fn compile_and_finish(self) -> Result<Imported, ImportError> {
         let compile = |text: &str| {
             Compiler::new()
                 .compile_text(text)
                 .map_err(|error| ImportError::Internal(describe_compile_error(&error, text)))
         };
-        if let Some(context) = self.context {
+        if let Some(context) = self.payload_context {
             let text = bundled::DECISIONS.to_owned();
             let (rules, (report, _)) = (compile(&text)?, self.report.finish(Vec::new()));
             return Ok(Imported {
@@ -309,7 +310,7 @@ impl RulesDocument {
                 original_names: HashMap::new(),
             });
         }
-        let mut rendered = self.render(&BTreeMap::new());
+        let mut rendered = self.render_rules(&BTreeMap::new());
         let mut rules = compile(&rendered.text)?;
         let warnings = self.collect_warnings(&rules);
         let mut item_warnings = Vec::new();
@@ -317,10 +318,11 @@ impl RulesDocument {
             let last_lines = &rendered.last_lines;
             let allows = allowed_codes(&rules, &warnings, last_lines);
             item_warnings.extend(warnings.iter().filter_map(|warning| {
-                let item = self.statements.get(statement_of(&rules, warning, last_lines)?)?.item?;
+                let item =
+                    self.statements.get(statement_of_warning(&rules, warning, last_lines)?)?.item_index?;
                 Some((item, warning.code, warning.message.clone()))
             }));
-            rendered = self.render(&allows);
+            rendered = self.render_rules(&allows);
             rules = compile(&rendered.text)?;
             // Only a remaining warning of the compiler is an error. The analysis is not repeated,
             // because its findings do not prevent the import.
@@ -364,7 +366,7 @@ fn allowed_codes(
 ) -> BTreeMap<usize, BTreeSet<Code>> {
     let mut allows: BTreeMap<usize, BTreeSet<Code>> = BTreeMap::new();
     for warning in warnings {
-        if let Some(index) = statement_of(rules, warning, last_lines) {
+        if let Some(index) = statement_of_warning(rules, warning, last_lines) {
             allows.entry(index).or_default().insert(warning.code);
         }
     }
@@ -373,7 +375,7 @@ fn allowed_codes(
 
 /// Returns the index of the statement that causes a warning; `None` if the warning has no position.
 /// `last_lines` contains the number of the last line of each statement.
-fn statement_of(rules: &Rules, warning: &Diagnostic, last_lines: &[usize]) -> Option<usize> {
+fn statement_of_warning(rules: &Rules, warning: &Diagnostic, last_lines: &[usize]) -> Option<usize> {
     let line = rules.sources().position(warning.span()?).line;
     Some(last_lines.partition_point(|end| *end < line))
 }

@@ -29,14 +29,14 @@ pub(super) fn read_statement(
         let read = |document: &mut RulesDocument| read_tool(node, is_first, document);
         match document.read_item(ItemKind::Tool, node, &["name"], read)? {
             Some((item, Some(executor))) => {
-                statement = Some(ImportedStatement { item: Some(item), ..executor });
+                statement = Some(ImportedStatement { item_index: Some(item), ..executor });
             }
             Some((_, None)) => drop(others.insert(position.to_string(), node.value.clone())),
             None => {}
         }
     }
     if !others.is_empty() {
-        document.kept.insert("tools".to_owned(), Json::Object(others));
+        document.kept_in_header.insert("tools".to_owned(), Json::Object(others));
     }
     Ok(statement)
 }
@@ -56,7 +56,7 @@ fn read_tool(
         return write_executor_statement(tool_name, &tool, document).map(Some);
     }
     let name = quote_for_comment(tool_name);
-    document.report.note(message!("the tool {name} executes no flow; it is kept as a comment"));
+    document.report.add_note(message!("the tool {name} executes no flow; it is kept as a comment"));
     Ok(None)
 }
 
@@ -89,7 +89,7 @@ fn write_executor_statement(
         let properties = parameters.value.get("properties").and_then(Json::as_object);
         for (parameter, _) in properties.into_iter().flatten().filter(|(name, _)| *name != FLOW_ID_PARAMETER)
         {
-            document.report.note(message!(
+            document.report.add_note(message!(
                 "the parameter {} of the tool is kept as a comment, because flows are executed by their id \
                 alone",
                 quote_for_comment(parameter)

@@ -102,7 +102,7 @@ impl ItemList {
                 report.begin_item(kind, name, &steps);
                 self.items.push(item);
             }
-            Err(reason) => report.skip(kind, name, &steps, reason),
+            Err(reason) => report.add_skipped_item(kind, name, &steps, reason),
         }
     }
 

@@ -30,7 +30,7 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
         tool = executor::read_statement(&object, document)?;
         let is_intent = |node: &JsonNode<'_>| {
             let kind = node.value.get("type").and_then(Json::as_str);
-            !document.refused.contains_key(&node.steps)
+            !document.refused_items.contains_key(&node.steps)
                 && kind.is_none_or(|kind| kind.to_ascii_lowercase().ends_with("intent"))
         };
         let has_intents = flows.iter().any(is_intent);
@@ -45,7 +45,7 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
         if let Some((item, statement)) =
             document.read_item(ItemKind::Flow, node, &["flow_id", "name"], read)?
         {
-            document.statements.push(ImportedStatement { item: Some(item), ..statement });
+            document.statements.push(ImportedStatement { item_index: Some(item), ..statement });
         }
     }
     document.keep_skipped_in_header("flows", &flows);
@@ -63,7 +63,7 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
     }
     // Without any flow, this statement still declares that the rules select flows; no message then
     // matches one.
-    let has_flow = document.statements.iter().any(|statement| statement.item.is_some());
+    let has_flow = document.statements.iter().any(|statement| statement.item_index.is_some());
     if let (false, None) = (has_flow, &tool) {
         let (comments, body) = (vec![NO_FLOW_COMMENT.to_owned()], "flow tool flow_executor { }".to_owned());
         document.statements.push(ImportedStatement { comments, body, ..ImportedStatement::default() });
@@ -121,7 +121,7 @@ fn read_flow(
             *kind |= !literals.is_empty();
             if let Some(examples) = examples {
                 kept.insert("examples".to_owned(), examples.value.clone());
-                document.report.note(message!(
+                document.report.add_note(message!(
                     "the keyword flow {} has examples; they are kept as a comment",
                     quote_for_comment(id)
                 ));
@@ -221,14 +221,16 @@ fn write_intent(
         let blank = patterns.iter().enumerate().filter(|(_, pattern)| is_blank(pattern));
         keep_patterns(blank.map(|(position, text)| (position.to_string(), json!(text))).collect(), kept);
         comments.push("Blank patterns, which mean nothing to an intent, were left out.".to_owned());
-        document.report.note(message!("blank patterns, which mean nothing to an intent, were left out"));
+        document.report.add_note(message!("blank patterns, which mean nothing to an intent, were left out"));
     }
     if !keywords.is_empty() {
         comments.push(
             "The patterns of an intent flow are never matched; they are kept as keywords of the intent."
                 .to_owned(),
         );
-        document.report.note(message!("the patterns of an intent flow are kept as keywords of the intent"));
+        document
+            .report
+            .add_note(message!("the patterns of an intent flow are kept as keywords of the intent"));
         trigger.push_str(&format!(" keywords {}", write_list(&keywords, 2)));
     }
     Ok(trigger)
@@ -278,7 +280,7 @@ fn read_pattern(
     if translated.text != text {
         comments.push(format!("Written otherwise in Python: {}.", quote_for_comment(text)));
         let original = quote_for_comment(text);
-        document.report.note(message!(
+        document.report.add_note(message!(
             "the pattern {original} is written as {} here",
             quote_for_comment(&translated.text)
         ));

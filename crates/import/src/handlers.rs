@@ -16,7 +16,7 @@ const REQUIRES_KEY: &str = "requires_permission";
 pub(super) struct UsedHandlers {
     handlers: Vec<Handler>,
     /// Maps the name of each handler to its index in `handlers`.
-    positions: HashMap<String, usize>,
+    position_by_name: HashMap<String, usize>,
 }
 
 struct Handler {
@@ -30,7 +30,7 @@ struct Handler {
 impl UsedHandlers {
     /// Records that a route leads to the handler `name`. Reads the required permissions from the
     /// metadata of the route.
-    pub(super) fn record_use(&mut self, name: &str, route: &JsonNode<'_>) -> ReadResult<()> {
+    pub(super) fn record_handler(&mut self, name: &str, route: &JsonNode<'_>) -> ReadResult<()> {
         let metadata = route.as_object(&message!("a route"))?.get("metadata");
         let node = metadata
             .map(|node| node.as_object(&message!("metadata")))
@@ -48,7 +48,7 @@ impl UsedHandlers {
                 }
             }
         }
-        let position = *self.positions.entry(name.to_owned()).or_insert(self.handlers.len());
+        let position = *self.position_by_name.entry(name.to_owned()).or_insert(self.handlers.len());
         let Some(handler) = self.handlers.get_mut(position) else {
             self.handlers.push(Handler {
                 name: name.to_owned(),
@@ -83,7 +83,7 @@ impl UsedHandlers {
             }
             if *permissions_differ {
                 let plain = quote_for_comment(name.trim_matches('`'));
-                document.report.note_document(message!(
+                document.report.add_document_note(message!(
                     "the routes to the handler {plain} require different permissions; now each route \
                     requires all of them"
                 ));
@@ -106,7 +106,7 @@ impl UsedHandlers {
                 ..ImportedStatement::default()
             });
         }
-        if let Some(name) = default.filter(|name| !self.positions.contains_key(*name)) {
+        if let Some(name) = default.filter(|name| !self.position_by_name.contains_key(*name)) {
             let body = format!("handler {name}()");
             document.statements.push(ImportedStatement {
                 body,

@@ -13,17 +13,21 @@ use serde_json::{Map, Value as Json};
 /// that are not JSON, which marked objects now replace (see [`is_unreadable`]). Parts of members
 /// with such a value are left out: without the value, a skipped item could become valid. `None` if
 /// no member is left.
-pub(super) fn comment(members: &Map<String, Json>, is_repaired: bool) -> Option<String> {
+pub(super) fn members_comment(members: &Map<String, Json>, is_repaired: bool) -> Option<String> {
     let mut members = members.clone();
     members.retain(|key, value| !is_repaired || remove_unreadable(key, value));
-    (!members.is_empty()).then(|| format!("{KEPT_MARK} {}", compact(&Json::Object(members))))
+    (!members.is_empty()).then(|| format!("{KEPT_MARK} {}", to_compact_json(&Json::Object(members))))
 }
 
-/// Like [`comment`], but for members of the whole document. In this comment, the word `document`
-/// follows `json:`. The word distinguishes it from a comment of the first statement, which may
-/// follow without an empty line.
+/// Like [`members_comment`], but for members of the whole document. In this comment, the word
+/// `document` follows `json:`. The word distinguishes it from a comment of the first statement,
+/// which may follow without an empty line.
 pub(super) fn document_comment(members: &Map<String, Json>, is_repaired: bool) -> Option<String> {
-    Some(comment(members, is_repaired)?.replacen(KEPT_MARK, &format!("{KEPT_MARK} {DOCUMENT_WORD}"), 1))
+    Some(members_comment(members, is_repaired)?.replacen(
+        KEPT_MARK,
+        &format!("{KEPT_MARK} {DOCUMENT_WORD}"),
+        1,
+    ))
 }
 
 /// Returns the comment that keeps one word about an element of the rules, without the comment sign.
@@ -51,7 +55,7 @@ fn remove_unreadable(key: &str, value: &mut Json) -> bool {
     if LIST_KEYS.contains(&key) {
         // The elements after a removed one move up.
         let (mut left, mut removed) = (Map::new(), 0);
-        for (position, part) in by_position(std::mem::take(parts)) {
+        for (position, part) in elements_by_position(std::mem::take(parts)) {
             match has_unreadable(&part) {
                 true => removed += 1,
                 false => drop(left.insert((position - removed).to_string(), part)),
@@ -76,7 +80,7 @@ pub(super) const SETTINGS_KEY: &str = "settings";
 const LIST_KEYS: [&str; 6] = ["routes", "flows", "tools", "choices", "conditions", "trigger_patterns"];
 
 /// Formats a value as JSON on one line. Characters that change how a line is displayed are escaped.
-fn compact(value: &Json) -> String {
+fn to_compact_json(value: &Json) -> String {
     let mut out = String::new();
     for c in value.to_string().chars() {
         if is_display_control(c) {
@@ -140,18 +144,18 @@ fn kept_text(line: &str) -> Option<&str> {
 /// Adds the parts of a JSON value that an import kept (`kept`) to `value`, which an export writes,
 /// at any depth. A member that `value` already has is not replaced. `kept` contains the elements of
 /// a list as an object whose keys are their positions in the list.
-pub(super) fn restore(value: &mut Json, kept: Json) {
+pub(super) fn restore_kept(value: &mut Json, kept: Json) {
     match (value, kept) {
         (Json::Object(members), Json::Object(kept)) => {
             for (key, kept) in kept {
                 match members.get_mut(&key) {
-                    Some(value) => restore(value, kept),
+                    Some(value) => restore_kept(value, kept),
                     None => drop(members.insert(key, kept)),
                 }
             }
         }
         (Json::Array(items), Json::Object(kept)) => {
-            for (position, kept) in by_position(kept) {
+            for (position, kept) in elements_by_position(kept) {
                 items.insert(position.min(items.len()), kept);
             }
         }
@@ -162,15 +166,15 @@ pub(super) fn restore(value: &mut Json, kept: Json) {
 /// True if the texts differ at most in their white space and comments between the tokens. Then the
 /// author has not changed a part of the rules since an import wrote it.
 pub(super) fn has_same_tokens(one: &str, other: &str) -> bool {
-    tokens(one).eq(tokens(other))
+    significant_tokens(one).eq(significant_tokens(other))
 }
 
-fn tokens(text: &str) -> impl Iterator<Item = &str> {
+fn significant_tokens(text: &str) -> impl Iterator<Item = &str> {
     tokenize(text, 0).filter(|token| !token.kind.is_trivia()).map(move |token| token.text(text))
 }
 
 /// Returns the kept elements of a list with their positions, in increasing order.
-pub(super) fn by_position(kept: Map<String, Json>) -> Vec<(usize, Json)> {
+pub(super) fn elements_by_position(kept: Map<String, Json>) -> Vec<(usize, Json)> {
     let mut items: Vec<(usize, Json)> =
         kept.into_iter().filter_map(|(key, value)| Some((key.parse().ok()?, value))).collect();
     items.sort_by_key(|(position, _)| *position);
@@ -179,9 +183,9 @@ pub(super) fn by_position(kept: Map<String, Json>) -> Vec<(usize, Json)> {
 
 /// Removes the kept list `key` from `kept`. Returns the elements of the list with their positions,
 /// in increasing order. Empty if there is no such list.
-pub(super) fn take_list(kept: &mut Map<String, Json>, key: &str) -> Vec<(usize, Json)> {
+pub(super) fn take_kept_list(kept: &mut Map<String, Json>, key: &str) -> Vec<(usize, Json)> {
     match kept.remove(key) {
-        Some(Json::Object(items)) => by_position(items),
+        Some(Json::Object(items)) => elements_by_position(items),
         _ => Vec::new(),
     }
 }

@@ -275,7 +275,7 @@ impl System {
     pub fn recognize_text(text: &str) -> Result<Option<System>, ImportError> {
         let value = match json::parse(text) {
             Ok(value) => value,
-            Err(error) => unreadable::repair(text, error)?.value,
+            Err(error) => unreadable::repair_document(text, error)?.value,
         };
         Ok(System::recognize(&value))
     }
@@ -301,23 +301,24 @@ impl System {
             Ok(value) => (value, None),
             Err(error) if options.is_strict => return Err(error.into()),
             Err(error) => {
-                let mut repaired = unreadable::repair(text, error)?;
+                let mut repaired = unreadable::repair_document(text, error)?;
                 (std::mem::take(&mut repaired.value), Some(repaired))
             }
         };
         let (readable, unreadable) =
             repaired.as_ref().map_or((text, &[][..]), |repaired| (&*repaired.text, &*repaired.unreadable));
-        let locate = |paths: &[&[PathStep]]| unreadable::locate(readable, unreadable, paths);
+        let locate = |paths: &[&[PathStep]]| unreadable::locate_values(readable, unreadable, paths);
         let mut imported =
             self.import_readable(&value, options, unreadable).map_err(|error| match error {
                 ImportError::Untranslatable(error) => {
                     let range = locate(&[&error.steps]).pop().flatten();
-                    let position = range.as_ref().map(|range| LineCounter::new(text).position(range.start));
+                    let position =
+                        range.as_ref().map(|range| LineCounter::new(text).line_and_column(range.start));
                     ImportError::Untranslatable(Untranslatable { position, range, ..error })
                 }
                 other => other,
             })?;
-        imported.report.locate(text, locate);
+        imported.report.locate_items(text, locate);
         Ok(imported)
     }
 
@@ -361,7 +362,7 @@ impl System {
                 is_strict: options.is_strict,
                 is_literal: options.is_literal,
                 is_repaired: !unreadable.is_empty(),
-                refused,
+                refused_items: refused,
                 ..RulesDocument::default()
             };
             let is_repaired = document.is_repaired;
@@ -378,13 +379,13 @@ impl System {
                     return Err(error.into());
                 }
                 if !unreadable.is_empty() && self != System::Context {
-                    document.report.note_document(message!(
+                    document.report.add_document_note(message!(
                         "no comment keeps a part with a value that is no JSON, so an export lacks it"
                     ));
                 }
-                return document.finish();
+                return document.compile_and_finish();
             }
-            refused = document.refused;
+            refused = document.refused_items;
             refused.extend(document.newly_refused);
         }
     }

@@ -9,7 +9,7 @@
 use serde_json::{Map, Number, Value as Json};
 
 /// Maximum nesting depth of lists and dicts in a literal.
-const MAX_DEPTH: usize = 60;
+const MAX_NESTING_DEPTH: usize = 60;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Literal {
@@ -26,7 +26,8 @@ pub(super) enum Literal {
 
 /// Returns the value of a Python literal; `None` if the text is not a literal.
 pub(super) fn parse_literal(text: &str) -> Option<Literal> {
-    let mut reader = LiteralParser { text: text.trim_start_matches([' ', '\t']), offset: 0, depth: 0 };
+    let mut reader =
+        LiteralParser { text: text.trim_start_matches([' ', '\t']), offset: 0, nesting_depth: 0 };
     let value = reader.parse_items(&[])?;
     reader.skip_space();
     reader.remaining_text().is_empty().then_some(value)
@@ -37,7 +38,7 @@ struct LiteralParser<'t> {
     /// Byte offset of the next character to read.
     offset: usize,
     /// Number of lists, dicts and other values that enclose the current position.
-    depth: usize,
+    nesting_depth: usize,
 }
 
 impl<'t> LiteralParser<'t> {
@@ -83,8 +84,8 @@ impl<'t> LiteralParser<'t> {
 
     fn parse_value(&mut self) -> Option<Literal> {
         self.skip_space();
-        self.depth += 1;
-        if self.depth > MAX_DEPTH {
+        self.nesting_depth += 1;
+        if self.nesting_depth > MAX_NESTING_DEPTH {
             return None;
         }
         let value = match self.remaining_text().chars().next()? {
@@ -103,18 +104,22 @@ impl<'t> LiteralParser<'t> {
             '\'' | '"' => self.parse_strings(),
             _ => self.parse_word(),
         };
-        self.depth -= 1;
+        self.nesting_depth -= 1;
         value
     }
 
-    /// Reads elements separated by commas, with an optional trailing comma, up to `end`. The
-    /// function `item` reads one element and stores it. It returns `None` if the text is not an
-    /// element. The result is `None` if an element or a comma is missing.
-    fn parse_sequence(&mut self, end: &str, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
-        while !self.eat_text(end) {
-            item(self)?;
+    /// Reads elements separated by commas, with an optional trailing comma, up to `closer`. The
+    /// function `parse_item` reads one element and stores it. It returns `None` if the text is not
+    /// an element. The result is `None` if an element or a comma is missing.
+    fn parse_sequence(
+        &mut self,
+        closer: &str,
+        mut parse_item: impl FnMut(&mut Self) -> Option<()>,
+    ) -> Option<()> {
+        while !self.eat_text(closer) {
+            parse_item(self)?;
             if !self.eat_text(",") {
-                return self.eat_text(end).then_some(());
+                return self.eat_text(closer).then_some(());
             }
         }
         Some(())
@@ -243,7 +248,7 @@ impl<'t> LiteralParser<'t> {
         }
     }
 
-    fn parse_string(&mut self, raw: bool, text: &mut String) -> Option<()> {
+    fn parse_string(&mut self, is_raw: bool, text: &mut String) -> Option<()> {
         let quote = &self.remaining_text()[..1];
         let triple = quote.repeat(3);
         let (quote, is_triple) =
@@ -256,7 +261,7 @@ impl<'t> LiteralParser<'t> {
             }
             match self.next_char()? {
                 '\n' | '\r' if !is_triple => return None,
-                '\\' if raw => {
+                '\\' if is_raw => {
                     text.push('\\');
                     text.push(self.next_char()?);
                 }

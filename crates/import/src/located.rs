@@ -200,10 +200,10 @@ pub fn kind_with_article(value: &Json) -> Message {
 /// True for a marked object, which replaces a value of the document that is not JSON, such as
 /// `NaN`.
 pub(super) fn is_unreadable(value: &Json) -> bool {
-    value.as_object().is_some_and(has_mark_key)
+    value.as_object().is_some_and(has_unreadable_key)
 }
 
-fn has_mark_key(members: &Map<String, Json>) -> bool {
+fn has_unreadable_key(members: &Map<String, Json>) -> bool {
     members.contains_key(UNREADABLE_KEY)
 }
 
@@ -212,7 +212,7 @@ fn has_mark_key(members: &Map<String, Json>) -> bool {
 pub(super) fn has_unreadable(value: &Json) -> bool {
     match value {
         Json::Array(items) => items.iter().any(has_unreadable),
-        Json::Object(members) => has_mark_key(members) || members.values().any(has_unreadable),
+        Json::Object(members) => has_unreadable_key(members) || members.values().any(has_unreadable),
         _ => false,
     }
 }
@@ -299,24 +299,24 @@ pub(super) struct LineCounter<'t> {
     text: &'t str,
     /// The offset that was converted last, the number of line breaks before this offset, and the
     /// offset at which its line starts.
-    counted: (usize, usize, usize),
+    last_position: (usize, usize, usize),
 }
 
 impl<'t> LineCounter<'t> {
     pub(super) fn new(text: &'t str) -> Self {
-        LineCounter { text, counted: (0, 0, 0) }
+        LineCounter { text, last_position: (0, 0, 0) }
     }
 
     /// Returns the line and column, from 1, of a byte offset.
-    pub(super) fn position(&mut self, offset: usize) -> (usize, usize) {
-        let (mut counted, mut breaks, mut line_start) = self.counted;
+    pub(super) fn line_and_column(&mut self, offset: usize) -> (usize, usize) {
+        let (mut counted, mut breaks, mut line_start) = self.last_position;
         if offset < counted {
             (counted, breaks, line_start) = (0, 0, 0);
         }
         let between = self.text.get(counted..offset).unwrap_or_default();
         breaks += between.matches('\n').count();
         line_start = between.rfind('\n').map_or(line_start, |at| counted + at + 1);
-        self.counted = (offset, breaks, line_start);
+        self.last_position = (offset, breaks, line_start);
         (breaks + 1, self.text.get(line_start..offset).unwrap_or_default().chars().count() + 1)
     }
 }
@@ -337,7 +337,7 @@ mod tests {
         let list = inner.get("b \" c").unwrap().as_list(&message!("texts")).unwrap();
         let place = |node: &JsonNode| {
             let range = locate_all(text, &[&node.steps]).remove(0).unwrap();
-            (format_path(&node.steps), LineCounter::new(text).position(range.start))
+            (format_path(&node.steps), LineCounter::new(text).line_and_column(range.start))
         };
         assert_eq!(place(&list[2]), (r#"a[1]["b \" c"][2]"#.to_owned(), (2, 14)));
         assert_eq!(place(&object.get_with_null("d").unwrap()), ("d".to_owned(), (4, 7)));

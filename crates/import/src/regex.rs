@@ -24,7 +24,7 @@ use std::iter::Peekable;
 use std::str::Chars;
 
 /// Maximum nesting of groups, which limits the use of the stack.
-const MAX_DEPTH: usize = 100;
+const MAX_GROUP_DEPTH: usize = 100;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TranslatedPattern {
@@ -33,7 +33,7 @@ pub(super) struct TranslatedPattern {
     /// Whether the expression has a `|` outside all groups.
     pub(super) has_alternatives: bool,
     /// Whether the expression can match only at the start of the text.
-    pub(super) anchored: bool,
+    pub(super) is_anchored: bool,
 }
 
 impl TranslatedPattern {
@@ -41,7 +41,7 @@ impl TranslatedPattern {
     pub(super) fn anchored_at_start(&self) -> String {
         match self {
             TranslatedPattern { has_alternatives: true, text, .. } => format!("^(?:{text})"),
-            TranslatedPattern { anchored: true, text, .. } => text.clone(),
+            TranslatedPattern { is_anchored: true, text, .. } => text.clone(),
             TranslatedPattern { text, .. } => format!("^{text}"),
         }
     }
@@ -92,26 +92,28 @@ pub(super) fn read_regex(
 pub(super) fn translate(pattern: &str, ignore_case: bool) -> Result<TranslatedPattern, TranslateError> {
     let mut reader = RegexTranslator {
         chars: pattern.chars().peekable(),
-        out: String::new(),
+        translated: String::new(),
         flags: RegexFlags::default(),
         depth: 0,
-        item_read: false,
+        has_item: false,
         has_alternatives: false,
-        anchored: false,
+        is_anchored: false,
     };
     reader.translate_alternatives()?;
     if reader.chars.next().is_some() {
-        return invalid(message!("it has a `)` without a `(`"));
+        return invalid_pattern(message!("it has a `)` without a `(`"));
     }
-    let RegexTranslator { out: text, has_alternatives, anchored, .. } = reader;
+    let RegexTranslator { translated: text, has_alternatives, is_anchored, .. } = reader;
     match rulec_base::text::compile_regex(&text, ignore_case) {
-        Ok(_) => Ok(TranslatedPattern { text, has_alternatives, anchored }),
-        Err(regex::Error::CompiledTooBig(_)) => unsupported(message!("it is too large when compiled")),
+        Ok(_) => Ok(TranslatedPattern { text, has_alternatives, is_anchored }),
+        Err(regex::Error::CompiledTooBig(_)) => {
+            unsupported_pattern(message!("it is too large when compiled"))
+        }
         Err(error) => {
             let message = error.to_string();
             // The crate's message exists in English only.
             let last = message.lines().last().unwrap_or_default();
-            unsupported(Message::verbatim(last.trim_start_matches("error: ")))
+            unsupported_pattern(Message::verbatim(last.trim_start_matches("error: ")))
         }
     }
 }
@@ -139,23 +141,23 @@ enum LastItem {
 
 struct RegexTranslator<'p> {
     chars: Peekable<Chars<'p>>,
-    out: String,
+    translated: String,
     flags: RegexFlags,
     depth: usize,
     /// Whether an element (such as a character or a group) has been read. After the first element,
     /// flags for the whole expression are an error.
-    item_read: bool,
+    has_item: bool,
     has_alternatives: bool,
-    anchored: bool,
+    is_anchored: bool,
 }
 
 type TranslateResult<T = ()> = Result<T, TranslateError>;
 
-fn invalid<T>(message: Message) -> TranslateResult<T> {
+fn invalid_pattern<T>(message: Message) -> TranslateResult<T> {
     Err(TranslateError::Invalid(message))
 }
 
-fn unsupported<T>(message: Message) -> TranslateResult<T> {
+fn unsupported_pattern<T>(message: Message) -> TranslateResult<T> {
     Err(TranslateError::Unsupported(message))
 }
 
@@ -190,28 +192,28 @@ impl RegexTranslator<'_> {
             last = match c {
                 '|' => {
                     self.has_alternatives |= self.depth == 0;
-                    self.out.push('|');
+                    self.translated.push('|');
                     LastItem::Nothing
                 }
                 '*' | '+' | '?' => self.translate_quantifier(&c.to_string(), last)?,
                 '{' => match self.read_bounds()? {
                     Some(bounds) => self.translate_quantifier(&bounds, last)?,
                     None => {
-                        self.out.push_str("\\{");
+                        self.translated.push_str("\\{");
                         LastItem::Item
                     }
                 },
                 '^' => {
-                    self.anchored |= !self.item_read && self.depth == 0 && !self.flags.multiline;
-                    self.out.push('^');
+                    self.is_anchored |= !self.has_item && self.depth == 0 && !self.flags.multiline;
+                    self.translated.push('^');
                     LastItem::Nothing
                 }
                 '$' => {
-                    self.out.push_str(if self.flags.multiline { "$" } else { r"\n?$" });
+                    self.translated.push_str(if self.flags.multiline { "$" } else { r"\n?$" });
                     LastItem::Nothing
                 }
                 '.' => {
-                    self.out.push('.');
+                    self.translated.push('.');
                     LastItem::Item
                 }
                 '[' => self.translate_class()?,
@@ -219,22 +221,22 @@ impl RegexTranslator<'_> {
                 '\\' => self.translate_escape()?,
                 c => self.write_literal(c),
             };
-            self.item_read = true;
+            self.has_item = true;
         }
         Ok(())
     }
 
     fn translate_quantifier(&mut self, quantifier: &str, last: LastItem) -> TranslateResult<LastItem> {
         match last {
-            LastItem::Nothing => return invalid(message!("`{quantifier}` has nothing to repeat")),
-            LastItem::Repeated => return invalid(message!("`{quantifier}` repeats a repetition")),
+            LastItem::Nothing => return invalid_pattern(message!("`{quantifier}` has nothing to repeat")),
+            LastItem::Repeated => return invalid_pattern(message!("`{quantifier}` repeats a repetition")),
             LastItem::Item => {}
         }
-        self.out.push_str(quantifier);
+        self.translated.push_str(quantifier);
         if self.eat_char('?') {
-            self.out.push('?');
+            self.translated.push('?');
         } else if self.chars.peek() == Some(&'+') {
-            return unsupported(message!("the possessive `{quantifier}+` is not supported"));
+            return unsupported_pattern(message!("the possessive `{quantifier}+` is not supported"));
         }
         Ok(LastItem::Repeated)
     }
@@ -242,7 +244,7 @@ impl RegexTranslator<'_> {
     /// Reads the rest of a quantifier after `{` and returns it in the crate's syntax; `None` if the
     /// brace is a literal.
     fn read_bounds(&mut self) -> TranslateResult<Option<String>> {
-        let mut lookahead = RegexTranslator { out: String::new(), chars: self.chars.clone(), ..*self };
+        let mut lookahead = RegexTranslator { translated: String::new(), chars: self.chars.clone(), ..*self };
         let low = lookahead.take_while(|c| c.is_ascii_digit());
         let comma = lookahead.eat_char(',');
         let high = if comma { lookahead.take_while(|c| c.is_ascii_digit()) } else { low.clone() };
@@ -257,7 +259,7 @@ impl RegexTranslator<'_> {
             })
         };
         if !low.is_empty() && !high.is_empty() && number(&low)? > number(&high)? {
-            return invalid(message!("`{{{low},{high}}}` has its bounds in the wrong order"));
+            return invalid_pattern(message!("`{{{low},{high}}}` has its bounds in the wrong order"));
         }
         let low = if low.is_empty() { "0".to_owned() } else { low };
         Ok(Some(match comma {
@@ -271,38 +273,38 @@ impl RegexTranslator<'_> {
     fn translate_group(&mut self, last: LastItem) -> TranslateResult<LastItem> {
         let outer_flags = self.flags;
         if !self.eat_char('?') {
-            self.out.push('(');
+            self.translated.push('(');
             return self.translate_inner(outer_flags);
         }
         match self.chars.next() {
-            Some(':') => self.out.push_str("(?:"),
+            Some(':') => self.translated.push_str("(?:"),
             Some('#') => {
                 self.take_while(|c| c != ')');
                 return if self.eat_char(')') {
                     Ok(last)
                 } else {
-                    invalid(message!("a comment is not closed"))
+                    invalid_pattern(message!("a comment is not closed"))
                 };
             }
             Some('P') => match self.chars.next() {
                 Some('<') => {
                     let name = self.take_while(|c| c != '>');
                     if !self.eat_char('>') || !is_name(&name) {
-                        return invalid(message!("`{name}` is not a valid name for a group"));
+                        return invalid_pattern(message!("`{name}` is not a valid name for a group"));
                     }
-                    self.out.push_str(&format!("(?P<{name}>"));
+                    self.translated.push_str(&format!("(?P<{name}>"));
                 }
-                Some('=') => return unsupported(message!("back-references are not supported")),
-                _ => return invalid(message!("it has an unknown group syntax `(?P`")),
+                Some('=') => return unsupported_pattern(message!("back-references are not supported")),
+                _ => return invalid_pattern(message!("it has an unknown group syntax `(?P`")),
             },
-            Some('=' | '!') => return unsupported(message!("look-around is not supported")),
+            Some('=' | '!') => return unsupported_pattern(message!("look-around is not supported")),
             Some('<') if matches!(self.chars.peek(), Some('=' | '!')) => {
-                return unsupported(message!("look-around is not supported"));
+                return unsupported_pattern(message!("look-around is not supported"));
             }
-            Some('>') => return unsupported(message!("atomic groups are not supported")),
-            Some('(') => return unsupported(message!("conditional groups are not supported")),
+            Some('>') => return unsupported_pattern(message!("atomic groups are not supported")),
+            Some('(') => return unsupported_pattern(message!("conditional groups are not supported")),
             Some(c) if c.is_ascii_alphabetic() || c == '-' => return self.translate_flags(c, outer_flags),
-            _ => return invalid(message!("it has an unknown group syntax `(?`")),
+            _ => return invalid_pattern(message!("it has an unknown group syntax `(?`")),
         }
         self.translate_inner(outer_flags)
     }
@@ -311,17 +313,17 @@ impl RegexTranslator<'_> {
     /// They apply again after the group, because flags that are set inside a group end with it.
     fn translate_inner(&mut self, outer_flags: RegexFlags) -> TranslateResult<LastItem> {
         self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            return unsupported(message!("its groups are nested too deep"));
+        if self.depth > MAX_GROUP_DEPTH {
+            return unsupported_pattern(message!("its groups are nested too deep"));
         }
-        self.item_read = true;
+        self.has_item = true;
         self.translate_alternatives()?;
         self.depth -= 1;
         self.flags = outer_flags;
         if !self.eat_char(')') {
-            return invalid(message!("a group is not closed"));
+            return invalid_pattern(message!("a group is not closed"));
         }
-        self.out.push(')');
+        self.translated.push(')');
         Ok(LastItem::Item)
     }
 
@@ -331,7 +333,7 @@ impl RegexTranslator<'_> {
         let (mut is_enabled, mut flag_text) = (true, String::new());
         let mut next = Some(first);
         loop {
-            let Some(c) = next else { return invalid(message!("a group is not closed")) };
+            let Some(c) = next else { return invalid_pattern(message!("a group is not closed")) };
             match c {
                 'i' | 's' => flag_text.push(c),
                 'm' => {
@@ -347,19 +349,19 @@ impl RegexTranslator<'_> {
                 }
                 ':' => {
                     let flag_text = flag_text.trim_end_matches('-');
-                    self.out.push_str(&format!("(?{flag_text}:"));
+                    self.translated.push_str(&format!("(?{flag_text}:"));
                     return self.translate_inner(outer_flags);
                 }
-                ')' if self.item_read || self.depth > 0 || !is_enabled => {
-                    return invalid(message!("flags for the whole expression must be at its start"));
+                ')' if self.has_item || self.depth > 0 || !is_enabled => {
+                    return invalid_pattern(message!("flags for the whole expression must be at its start"));
                 }
                 ')' => {
                     if !flag_text.is_empty() {
-                        self.out.push_str(&format!("(?{flag_text})"));
+                        self.translated.push_str(&format!("(?{flag_text})"));
                     }
                     return Ok(LastItem::Nothing);
                 }
-                c => return invalid(message!("it has an unknown flag `{c}`")),
+                c => return invalid_pattern(message!("it has an unknown flag `{c}`")),
             }
             next = self.chars.next();
         }
@@ -367,28 +369,28 @@ impl RegexTranslator<'_> {
 
     /// Translates the rest of an escape after `\`.
     fn translate_escape(&mut self) -> TranslateResult<LastItem> {
-        let Some(c) = self.chars.next() else { return invalid(message!("it ends with a `\\`")) };
+        let Some(c) = self.chars.next() else { return invalid_pattern(message!("it ends with a `\\`")) };
         let assertion = match (c, self.flags.ascii) {
             ('A', _) => {
-                self.anchored |= !self.item_read && self.depth == 0;
+                self.is_anchored |= !self.has_item && self.depth == 0;
                 Some(r"\A")
             }
             ('Z', _) => Some(r"\z"),
             ('b', false) => Some(r"\b"),
             ('B', false) => Some(r"\B"),
             ('b', true) => Some(r"(?-u:\b)"),
-            ('B', true) => return unsupported(message!("`\\B` with the flag `a` is not supported")),
+            ('B', true) => return unsupported_pattern(message!("`\\B` with the flag `a` is not supported")),
             _ => None,
         };
         if let Some(assertion) = assertion {
-            self.out.push_str(assertion);
+            self.translated.push_str(assertion);
             return Ok(LastItem::Nothing);
         }
         let Some(category) = self.translate_category(c) else {
             let c = self.read_escaped(c, false)?;
             return Ok(self.write_literal(c));
         };
-        self.out.push_str(category);
+        self.translated.push_str(category);
         Ok(LastItem::Item)
     }
 
@@ -427,9 +429,9 @@ impl RegexTranslator<'_> {
             'x' => self.read_char_code(2)?,
             'u' => self.read_char_code(4)?,
             'U' => self.read_char_code(8)?,
-            'N' => return unsupported(message!("characters by their names are not supported")),
+            'N' => return unsupported_pattern(message!("characters by their names are not supported")),
             '0'..='9' => self.read_octal(c, in_class)?,
-            c if c.is_ascii_alphabetic() => return invalid(message!("`\\{c}` is not an escape")),
+            c if c.is_ascii_alphabetic() => return invalid_pattern(message!("`\\{c}` is not an escape")),
             c => c,
         })
     }
@@ -451,7 +453,7 @@ impl RegexTranslator<'_> {
         }
         let is_octal = first == '0' || (first < '8' && (in_class || digits.len() == 3));
         if !is_octal {
-            return unsupported(message!("back-references are not supported"));
+            return unsupported_pattern(message!("back-references are not supported"));
         }
         let code = u32::from_str_radix(&digits, 8).ok().filter(|code| *code <= 0o377);
         let out_of_range = || TranslateError::Invalid(message!("`\\{digits}` is out of range"));
@@ -460,7 +462,7 @@ impl RegexTranslator<'_> {
 
     fn write_literal(&mut self, c: char) -> LastItem {
         if r"\.+*?()|[{^$".contains(c) {
-            self.out.push('\\');
+            self.translated.push('\\');
         }
         self.write_char(c);
         LastItem::Item
@@ -469,11 +471,11 @@ impl RegexTranslator<'_> {
     /// Writes a character to the translated expression, escaped if it is not printable.
     fn write_char(&mut self, c: char) {
         match c {
-            '\n' => self.out.push_str(r"\n"),
-            '\t' => self.out.push_str(r"\t"),
-            '\r' => self.out.push_str(r"\r"),
-            c if c.is_control() => self.out.push_str(&format!(r"\x{{{:x}}}", c as u32)),
-            c => self.out.push(c),
+            '\n' => self.translated.push_str(r"\n"),
+            '\t' => self.translated.push_str(r"\t"),
+            '\r' => self.translated.push_str(r"\r"),
+            c if c.is_control() => self.translated.push_str(&format!(r"\x{{{:x}}}", c as u32)),
+            c => self.translated.push(c),
         }
     }
 }

@@ -128,7 +128,7 @@ impl Report {
 
     /// Sets the line, the column and the byte range of each item. `text` is the document's text.
     /// `locate` returns the byte range of the value at each path.
-    pub(super) fn locate(
+    pub(super) fn locate_items(
         &mut self,
         text: &str,
         locate: impl FnOnce(&[&[PathStep]]) -> Vec<Option<Range<usize>>>,
@@ -137,7 +137,7 @@ impl Report {
         let ranges = locate(&paths);
         let mut lines = located::LineCounter::new(text);
         for (item, range) in self.items.iter_mut().zip(ranges) {
-            item.position = range.as_ref().map(|range| lines.position(range.start));
+            item.position = range.as_ref().map(|range| lines.line_and_column(range.start));
             item.range = range;
         }
     }
@@ -228,7 +228,7 @@ impl Serialize for ReportItem {
 pub(super) struct ReportBuilder {
     items: Vec<ReportItem>,
     /// Index of the item (such as a route) that the importer is reading; `None` between items.
-    current: Option<usize>,
+    current_index: Option<usize>,
     /// Notes that concern the imported document as a whole, not one item.
     document_notes: Vec<Message>,
 }
@@ -238,26 +238,26 @@ impl ReportBuilder {
     /// being read. `steps` is the path of the item in the document. Returns the index of the item
     /// in the report.
     pub(super) fn begin_item(&mut self, kind: ItemKind, name: &str, steps: &[PathStep]) -> usize {
-        self.current = Some(self.items.len());
-        self.push(kind, name, steps, Outcome::Loaded, Vec::new())
+        self.current_index = Some(self.items.len());
+        self.push_item(kind, name, steps, Outcome::Loaded, Vec::new())
     }
 
     /// Removes the item `index` and all later items from the report, because reading the item
     /// failed.
-    pub(super) fn discard(&mut self, index: usize) {
+    pub(super) fn discard_items_from(&mut self, index: usize) {
         self.items.truncate(index);
     }
 
     /// Returns the index of the item that is being read. `None` between items; notes then refer to
     /// the whole document.
-    pub(super) fn current(&self) -> Option<usize> {
-        self.current
+    pub(super) fn current_item_index(&self) -> Option<usize> {
+        self.current_index
     }
 
     /// Ends the current item, after the importer has read it. `outer` is the enclosing item, which
     /// becomes the current item again.
     pub(super) fn end_item(&mut self, outer: Option<usize>) {
-        self.current = outer;
+        self.current_index = outer;
     }
 
     /// Returns the innermost item that contains the value at the path `steps` and that satisfies
@@ -272,7 +272,7 @@ impl ReportBuilder {
     }
 
     /// Replaces the reason for which the value at the path `steps` was skipped.
-    pub(super) fn set_reason(&mut self, steps: &[PathStep], reason: &Message) {
+    pub(super) fn set_skip_reason(&mut self, steps: &[PathStep], reason: &Message) {
         let skipped = self.items.iter_mut().filter(|item| item.outcome == Outcome::Skipped);
         for item in skipped.filter(|item| item.steps == steps) {
             item.notes = vec![reason.clone()];
@@ -281,31 +281,37 @@ impl ReportBuilder {
 
     /// Adds a note about a change to the item that is being read. If no item is being read, the
     /// note is about the document.
-    pub(super) fn note(&mut self, note: Message) {
-        match self.current.and_then(|index| self.items.get_mut(index)) {
+    pub(super) fn add_note(&mut self, note: Message) {
+        match self.current_index.and_then(|index| self.items.get_mut(index)) {
             Some(item) => {
                 item.outcome = item.outcome.max(Outcome::Adapted);
                 item.notes.push(note);
             }
-            None => self.note_document(note),
+            None => self.add_document_note(note),
         }
     }
 
     /// Adds a note about a change to the imported document as a whole.
-    pub(super) fn note_document(&mut self, note: Message) {
+    pub(super) fn add_document_note(&mut self, note: Message) {
         self.document_notes.push(note);
     }
 
     /// Adds a skipped item to the report; `steps` is its path in the document. If an enclosing item
     /// is being read, that item counts as adapted, because a part of it is missing.
-    pub(super) fn skip(&mut self, kind: ItemKind, name: &str, steps: &[PathStep], reason: Message) {
-        if let Some(item) = self.current.and_then(|index| self.items.get_mut(index)) {
+    pub(super) fn add_skipped_item(
+        &mut self,
+        kind: ItemKind,
+        name: &str,
+        steps: &[PathStep],
+        reason: Message,
+    ) {
+        if let Some(item) = self.current_index.and_then(|index| self.items.get_mut(index)) {
             item.outcome = item.outcome.max(Outcome::Adapted);
         }
-        self.push(kind, name, steps, Outcome::Skipped, vec![reason]);
+        self.push_item(kind, name, steps, Outcome::Skipped, vec![reason]);
     }
 
-    fn push(
+    fn push_item(
         &mut self,
         kind: ItemKind,
         name: &str,
@@ -331,9 +337,9 @@ impl ReportBuilder {
         }
         let first_item = usize::from(!self.document_notes.is_empty());
         if first_item > 0 {
-            self.current = None;
+            self.current_index = None;
             let notes = std::mem::take(&mut self.document_notes);
-            let index = self.push(ItemKind::Document, "", &[], Outcome::Adapted, notes);
+            let index = self.push_item(ItemKind::Document, "", &[], Outcome::Adapted, notes);
             self.items[..=index].rotate_right(1);
         }
         (Report { items: self.items }, first_item)

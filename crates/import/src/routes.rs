@@ -26,7 +26,7 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
         if let Some(node) = object.get("default") {
             default = document.read_part(ItemKind::Default, "", read_handler(&node))?;
             if default.is_none() {
-                document.kept.insert("default".to_owned(), node.value.clone());
+                document.kept_in_header.insert("default".to_owned(), node.value.clone());
             }
         }
         document.keep_unread_in_header(&object);
@@ -40,7 +40,7 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
     for node in &routes {
         let read = |document: &mut RulesDocument| {
             let route = read_route(node, &mut facts, &mut names, document)?;
-            handlers.record_use(&route.handler, node)?;
+            handlers.record_handler(&route.handler, node)?;
             Ok(route)
         };
         imported_routes.extend(document.read_item(ItemKind::Route, node, &["name"], read)?);
@@ -52,7 +52,15 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
         imported_routes.iter().map(|(_, route)| facts.write_route_condition(&route.condition)).collect();
     let mut written = export_conditions(&facts, &conditions).into_iter();
     for ((item, route), condition) in imported_routes.into_iter().zip(conditions) {
-        let ImportedRoute { head, target, mut comments, docs, original, mut kept, .. } = route;
+        let ImportedRoute {
+            statement_head: head,
+            written_target: target,
+            mut comments,
+            docs,
+            original_condition: original,
+            mut kept,
+            ..
+        } = route;
         // If an export would write the condition differently, a comment keeps the original.
         if written.next().flatten().as_ref() != Some(&original) {
             kept.insert("condition".to_owned(), original);
@@ -64,12 +72,12 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
         } else {
             format!("{head}\n  when {condition}\n  -> {target}")
         };
-        let item = Some(item);
+        let item_index = Some(item);
         document.statements.push(ImportedStatement {
             comments,
             docs,
             body,
-            item,
+            item_index,
             ..ImportedStatement::default()
         });
     }
@@ -97,14 +105,14 @@ fn export_conditions(facts: &ConditionFacts, conditions: &[String]) -> Vec<Optio
 }
 
 struct ImportedRoute {
-    head: String,
+    statement_head: String,
     condition: super::condition::Formula,
     /// The condition of the route, as it is in the JSON document.
-    original: Json,
+    original_condition: Json,
     /// The members of the route that rules cannot express.
     kept: Map<String, Json>,
     handler: String,
-    target: String,
+    written_target: String,
     comments: Vec<String>,
     docs: String,
 }
@@ -138,7 +146,7 @@ fn read_route(
     let condition = facts.read_formula(&condition_node)?;
     let remarks = std::mem::take(&mut facts.remarks);
     comments.extend(remarks.iter().map(ToString::to_string));
-    remarks.into_iter().for_each(|remark| document.report.note(remark));
+    remarks.into_iter().for_each(|remark| document.report.add_note(remark));
     let docs = object.get_text("description")?.unwrap_or_default().to_owned();
     let of = message!("the route {}", quote_for_comment(original));
     let mut kept = document.unread_members(&object, &of);
@@ -150,11 +158,11 @@ fn read_route(
     }
     let priority = if priority == 0 { String::new() } else { format!(" priority {priority}") };
     Ok(ImportedRoute {
-        head: format!("route {}{priority}", quote_name(&new_name)),
+        statement_head: format!("route {}{priority}", quote_name(&new_name)),
         condition,
-        original: condition_node.value.clone(),
+        original_condition: condition_node.value.clone(),
         kept,
-        target: format!("{handler}{metadata}"),
+        written_target: format!("{handler}{metadata}"),
         handler,
         comments,
         docs,

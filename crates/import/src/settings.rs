@@ -23,7 +23,7 @@ pub(super) fn read_settings(
     let mut entries = Vec::new();
     let settings = node.as_object(&message!("settings"));
     let Some(settings) = document.read_part(ItemKind::Field, SETTINGS_KEY, settings)? else {
-        document.kept.insert(SETTINGS_KEY.to_owned(), node.value.clone());
+        document.kept_in_header.insert(SETTINGS_KEY.to_owned(), node.value.clone());
         return Ok(entries);
     };
     for (key, node) in settings.members() {
@@ -35,14 +35,14 @@ pub(super) fn read_settings(
                 let key = quote_for_comment(key);
                 document
                     .report
-                    .note(message!("the setting {key} has no meaning here and is kept as a comment"));
+                    .add_note(message!("the setting {key} has no meaning here and is kept as a comment"));
                 Ok(None)
             }
         };
         match document.read_part(ItemKind::Field, key, entry)?.flatten() {
             Some(value) => entries.push(format!("{key}: {value}")),
             None => {
-                let kept = document.kept.entry(SETTINGS_KEY).or_insert_with(|| json!({}));
+                let kept = document.kept_in_header.entry(SETTINGS_KEY).or_insert_with(|| json!({}));
                 if let Json::Object(kept) = kept {
                     kept.insert(key.to_owned(), node.value.clone());
                 }

@@ -42,13 +42,13 @@ impl Spelling {
 
     /// Returns the comment that keeps the spelling of a choice, without the comment sign. `None` if
     /// the choice needs no comment.
-    pub(super) fn comment(self) -> Option<String> {
+    pub(super) fn kept_comment(self) -> Option<String> {
         (self == Spelling::Document).then(|| kept::word_comment(CAPITALS_WORD))
     }
 
     /// Returns the member `logic` of a branch: "or" if one true condition suffices (`is_any`),
     /// "and" if all conditions must be true.
-    pub(super) fn logic(self, is_any: bool) -> &'static str {
+    pub(super) fn logic_word(self, is_any: bool) -> &'static str {
         match (self, is_any) {
             (Spelling::Module, false) => "and",
             (Spelling::Module, true) => "or",
@@ -67,7 +67,7 @@ impl Spelling {
     }
 
     /// Converts the names in a condition from the spelling of the Python module to this spelling.
-    pub(super) fn respell(self, condition: &mut Json) {
+    pub(super) fn respell_condition(self, condition: &mut Json) {
         if self == Spelling::Module {
             return;
         }

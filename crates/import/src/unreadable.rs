@@ -16,7 +16,7 @@ use std::ops::Range;
 const MAX_VALUES: usize = 1_000;
 
 /// A document whose unreadable values were replaced.
-pub(super) struct Repaired {
+pub(super) struct RepairedDocument {
     /// The text of the document, in its original length. Each unreadable value is replaced by an
     /// empty object and spaces. In a key, each half of a surrogate pair is replaced by the
     /// replacement character.
@@ -41,7 +41,7 @@ pub(super) struct Unreadable {
 ///
 /// # Errors
 /// If the document has no unreadable value, has too many, or is not JSON for another reason.
-pub(super) fn repair(original: &str, error: JsonError) -> Result<Repaired, ImportError> {
+pub(super) fn repair_document(original: &str, error: JsonError) -> Result<RepairedDocument, ImportError> {
     let found = find_unreadable(original);
     if found.is_empty() {
         return Err(error.into());
@@ -80,12 +80,12 @@ pub(super) fn repair(original: &str, error: JsonError) -> Result<Repaired, Impor
         }
         unreadable.push(Unreadable { steps, range: (!is_key).then_some(range), reason });
     }
-    Ok(Repaired { text, value, unreadable })
+    Ok(RepairedDocument { text, value, unreadable })
 }
 
 /// Returns the byte range of the value at each path. `text` is the repaired text. The range of an
 /// unreadable value is the range in the original text.
-pub(super) fn locate(
+pub(super) fn locate_values(
     text: &str,
     unreadable: &[Unreadable],
     paths: &[&[PathStep]],
@@ -144,8 +144,8 @@ fn find_unreadable(text: &str) -> Vec<(Range<usize>, bool, Message)> {
 /// True if the JSON string `string`, with its quotes, is the key of marked objects, which replace
 /// unreadable values.
 fn is_mark_key(string: &str) -> bool {
-    const ESCAPED: &str = "\"\\uFFFF\"";
-    string.len() <= ESCAPED.len()
+    const ESCAPED_MARK_KEY: &str = "\"\\uFFFF\"";
+    string.len() <= ESCAPED_MARK_KEY.len()
         && serde_json::from_str::<String>(string).is_ok_and(|key| key == UNREADABLE_KEY)
 }
 
@@ -198,7 +198,7 @@ fn replace_half_pairs(string: &mut [u8]) {
 }
 
 /// A list or object around the current position in a text.
-enum Frame {
+enum OpenContainer {
     /// In a list: the index of the current element.
     Index(usize),
     /// In an object: the byte range of the current key in the text, with its quotes.
@@ -209,29 +209,29 @@ enum Frame {
 /// key starts at the offset, returns the path of its value. The offsets are in increasing order.
 fn paths_at(text: &str, offsets: &[usize]) -> Vec<Vec<PathStep>> {
     let (bytes, mut offsets) = (text.as_bytes(), offsets.iter().copied().peekable());
-    let (mut paths, mut frames, mut at): (_, Vec<Frame>, usize) = (Vec::new(), Vec::new(), 0);
+    let (mut paths, mut frames, mut at): (_, Vec<OpenContainer>, usize) = (Vec::new(), Vec::new(), 0);
     while let Some(byte) = bytes.get(at) {
         let mut end = at + 1;
         if *byte == b'"' {
             end = read_string(bytes, at).0;
-            if let (true, Some(Frame::Key(key))) = (is_before_colon(bytes, end), frames.last_mut()) {
+            if let (true, Some(OpenContainer::Key(key))) = (is_before_colon(bytes, end), frames.last_mut()) {
                 *key = at..end;
             }
         }
         if offsets.next_if_eq(&at).is_some() {
-            let to_step = |frame: &Frame| match frame {
-                Frame::Index(index) => PathStep::Index(*index),
-                Frame::Key(key) => {
+            let to_step = |frame: &OpenContainer| match frame {
+                OpenContainer::Index(index) => PathStep::Index(*index),
+                OpenContainer::Key(key) => {
                     PathStep::Key(serde_json::from_str(&text[key.clone()]).unwrap_or_default())
                 }
             };
             paths.push(frames.iter().map(to_step).collect());
         }
         match (byte, frames.last_mut()) {
-            (b'[', _) => frames.push(Frame::Index(0)),
-            (b'{', _) => frames.push(Frame::Key(0..0)),
+            (b'[', _) => frames.push(OpenContainer::Index(0)),
+            (b'{', _) => frames.push(OpenContainer::Key(0..0)),
             (b']' | b'}', _) => drop(frames.pop()),
-            (b',', Some(Frame::Index(index))) => *index += 1,
+            (b',', Some(OpenContainer::Index(index))) => *index += 1,
             _ => {}
         }
         at = end;
@@ -249,15 +249,15 @@ mod tests {
     use super::*;
     use crate::located::{format_path, has_unreadable, is_unreadable};
 
-    fn repaired(text: &str) -> Result<Repaired, ImportError> {
-        repair(text, json::parse(text).expect_err("it is no JSON"))
+    fn repair_text(text: &str) -> Result<RepairedDocument, ImportError> {
+        repair_document(text, json::parse(text).expect_err("it is no JSON"))
     }
 
     #[test]
     fn unreadable_values_are_found_and_replaced() {
         let text =
             r#"{"a": [NaN, "\ud83d\ude00 ok NaN", "x\udc00"], "k\ud800": {"b": -Infinity}, "c": "\\ud800"}"#;
-        let repaired = repaired(text).expect("it has such values");
+        let repaired = repair_text(text).expect("it has such values");
         assert_eq!(repaired.text.len(), text.len());
         let paths: Vec<String> = repaired.unreadable.iter().map(|one| format_path(&one.steps)).collect();
         assert_eq!(paths, ["a[0]", "a[2]", "", "[\"k\u{fffd}\"].b"]);
@@ -271,14 +271,14 @@ mod tests {
     #[test]
     fn other_errors_of_a_document_are_returned() {
         for text in ["[NaN", "[Na]", "[1,]"] {
-            assert!(matches!(repaired(text), Err(ImportError::Json(_))), "{text}");
+            assert!(matches!(repair_text(text), Err(ImportError::Json(_))), "{text}");
         }
         let deep = format!("{}NaN{}", "[".repeat(300_000), "]".repeat(300_000));
-        assert!(matches!(repaired(&deep), Err(ImportError::Json(_))));
+        assert!(matches!(repair_text(&deep), Err(ImportError::Json(_))));
         let many = format!("[{}NaN]", "NaN,".repeat(MAX_VALUES));
-        let error = repaired(&many).map(|_| ()).expect_err("it has too many such values").to_string();
+        let error = repair_text(&many).map(|_| ()).expect_err("it has too many such values").to_string();
         assert!(error.contains("more than 1000 values that are no JSON"), "{error}");
-        let most = repaired(&many.replacen("NaN,", "", 1)).expect("it can be read");
+        let most = repair_text(&many.replacen("NaN,", "", 1)).expect("it can be read");
         assert_eq!(format_path(&most.unreadable[MAX_VALUES - 1].steps), "[999]");
     }
 }

@@ -24,12 +24,12 @@ pub struct Arena {
     repeats: Cell<RepeatCount>,
     /// The `each` blocks that enclose the current expression. The content of a block is evaluated
     /// for each element of the block's list.
-    blocks: Cell<EachBlocks>,
+    each_blocks: Cell<EachBlocks>,
     /// Whether the decision exceeded a limit.
     is_exceeded: Cell<bool>,
     /// For each limit, the greatest amount that exceeded the limit, and the allowed maximum. Both
     /// numbers are 0 if no amount exceeded the limit.
-    exceeded: [Cell<(u64, u64)>; COUNT],
+    exceeded_amounts: [Cell<(u64, u64)>; COUNT],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +45,7 @@ impl Default for RepeatCount {
 /// their number, and the product of their list lengths.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EachBlocks {
-    depth: u32,
+    block_count: u32,
     repeats: RepeatCount,
 }
 
@@ -62,7 +62,7 @@ impl Arena {
         self.limits = *limits;
         self.set_enclosing_blocks(EachBlocks::default());
         if self.is_exceeded.replace(false) {
-            self.exceeded.iter().for_each(|cell| cell.set((0, 0)));
+            self.exceeded_amounts.iter().for_each(|cell| cell.set((0, 0)));
         }
     }
 
@@ -86,7 +86,7 @@ impl Arena {
     /// Returns every limit that the decision exceeded, with the amount that was needed and the
     /// maximum that the limit allows.
     pub fn exceeded(&self) -> Vec<Exceeded> {
-        let rows = TABLE.iter().zip(&self.exceeded);
+        let rows = TABLE.iter().zip(&self.exceeded_amounts);
         let amounts = rows.map(|(row, cell)| (row.limit, cell.get()));
         let exceeded = amounts.filter(|(_, (amount, _))| *amount > 0);
         exceeded.map(|(limit, (amount, maximum))| Exceeded { limit, amount, most: maximum }).collect()
@@ -96,10 +96,10 @@ impl Arena {
     /// that `evaluate` exceeded, or `None` if it exceeded no limit.
     pub fn catch_exceeded<T>(&self, evaluate: impl FnOnce() -> T) -> (T, Option<Exceeded>) {
         let earlier_amounts: Vec<(u64, u64)> =
-            self.exceeded.iter().map(|cell| cell.replace((0, 0))).collect();
+            self.exceeded_amounts.iter().map(|cell| cell.replace((0, 0))).collect();
         let result = evaluate();
         let exceeded_limit = self.exceeded().into_iter().next();
-        for (cell, earlier) in self.exceeded.iter().zip(earlier_amounts) {
+        for (cell, earlier) in self.exceeded_amounts.iter().zip(earlier_amounts) {
             cell.set(cell.get().max(earlier));
         }
         (result, exceeded_limit)
@@ -112,64 +112,66 @@ impl Arena {
         self.repeats.get().0 != 1
     }
 
-    /// Enters a quantifier over a list of `elements` elements. `depth` is the length of the longest
-    /// chain of nested quantifiers that contains this one; in a chain, each quantifier depends on
-    /// the one around it. The longer the chain, the fewer elements are allowed. `is_independent`
-    /// means that this quantifier reads no element of an enclosing quantifier. Its work is then not
-    /// multiplied by the lengths of the enclosing lists. Pass the result to
+    /// Enters a quantifier over a list of `element_count` elements. `depth` is the length of the
+    /// longest chain of nested quantifiers that contains this one; in a chain, each quantifier
+    /// depends on the one around it. The longer the chain, the fewer elements are allowed.
+    /// `is_independent` means that this quantifier reads no element of an enclosing quantifier. Its
+    /// work is then not multiplied by the lengths of the enclosing lists. Pass the result to
     /// [`Arena::leave_quantifier`]. `None` if there are too many elements for this depth.
     #[inline]
     pub fn enter_quantifier(
         &self,
         depth: u32,
         is_independent: bool,
-        elements: usize,
+        element_count: usize,
     ) -> Option<SavedRepeats> {
-        let (elements, blocks, outer) = (elements as u64, self.blocks.get(), self.repeats.get());
-        self.check_quantifier_elements(depth.saturating_add(blocks.depth), elements)?;
+        let (element_count, blocks, outer) =
+            (element_count as u64, self.each_blocks.get(), self.repeats.get());
+        self.check_quantifier_elements(depth.saturating_add(blocks.block_count), element_count)?;
         let outer_repeats = if is_independent { blocks.repeats.0 } else { outer.0 };
-        self.repeats.set(RepeatCount(outer_repeats.saturating_mul(elements)));
+        self.repeats.set(RepeatCount(outer_repeats.saturating_mul(element_count)));
         Some(SavedRepeats(outer))
     }
 
     /// Returns the blocks that enclose the content of a new `each` block over a list with
-    /// `elements` elements: the current ones and the new block. `None` if there are too many
-    /// elements. `nest` counts the nested `each` blocks and quantifiers from the new block inwards.
-    /// It is 1 if the new block contains neither.
-    pub fn blocks_inside_each(&self, nest: u32, elements: usize) -> Option<EachBlocks> {
-        let (elements, EachBlocks { depth, repeats }) = (elements as u64, self.blocks.get());
-        self.check_quantifier_elements(nest.saturating_add(depth), elements)?;
-        let repeats = RepeatCount(repeats.0.saturating_mul(elements));
-        Some(EachBlocks { depth: depth.saturating_add(1), repeats })
+    /// `element_count` elements: the current ones and the new block. `None` if there are too many
+    /// elements. `nesting` counts the nested `each` blocks and quantifiers from the new block
+    /// inwards. It is 1 if the new block contains neither.
+    pub fn blocks_inside_each(&self, nesting: u32, element_count: usize) -> Option<EachBlocks> {
+        let (element_count, EachBlocks { block_count, repeats }) =
+            (element_count as u64, self.each_blocks.get());
+        self.check_quantifier_elements(nesting.saturating_add(block_count), element_count)?;
+        let repeats = RepeatCount(repeats.0.saturating_mul(element_count));
+        Some(EachBlocks { block_count: block_count.saturating_add(1), repeats })
     }
 
     /// Returns the `each` blocks (rules for each element of a list) of a payload around the
     /// expression that is evaluated now: their number, and the product of their list lengths.
     pub fn enclosing_blocks(&self) -> EachBlocks {
-        self.blocks.get()
+        self.each_blocks.get()
     }
 
     /// Sets the `each` blocks (rules for each element of a list) of a payload around the
     /// expressions that are evaluated next. Limits then count the work of these expressions once
     /// for each repetition.
     pub fn set_enclosing_blocks(&self, blocks: EachBlocks) {
-        self.blocks.set(blocks);
+        self.each_blocks.set(blocks);
         self.repeats.set(blocks.repeats);
     }
 
-    /// Checks the length of the list of a quantifier. `nest` is the number of nested quantifiers:
-    /// the length to the power of `nest` must be within the limit. If the list is too long, records
-    /// the exceeded limit and returns `None`.
+    /// Checks the length of the list of a quantifier. `nesting` is the number of nested
+    /// quantifiers: the length to the power of `nesting` must be within the limit. If the list is
+    /// too long, records the exceeded limit and returns `None`.
     #[inline]
-    fn check_quantifier_elements(&self, nest: u32, elements: u64) -> Option<()> {
-        let product = elements.checked_pow(nest);
+    fn check_quantifier_elements(&self, nesting: u32, element_count: u64) -> Option<()> {
+        let product = element_count.checked_pow(nesting);
         if product.is_some_and(|product| product <= self.limits.get(Limit::QuantifierElements)) {
             return Some(());
         }
         self.record_exceeded(
             Limit::QuantifierElements,
-            elements,
-            self.limits.max_elements_per_quantifier(nest),
+            element_count,
+            self.limits.max_elements_per_quantifier(nesting),
         );
         None
     }
@@ -186,7 +188,7 @@ impl Arena {
     /// [`Arena::leave_quantifier`].
     #[inline]
     pub fn suspend_quantifiers(&self) -> SavedRepeats {
-        SavedRepeats(self.repeats.replace(self.blocks.get().repeats))
+        SavedRepeats(self.repeats.replace(self.each_blocks.get().repeats))
     }
 
     /// True if an amount is within a limit; otherwise records the limit as exceeded.
@@ -269,17 +271,17 @@ impl Arena {
         }
     }
 
-    /// Collects items into a slice; returns `None` if they are too large in total. `bytes` returns
-    /// the size of an item's content; 8 bytes are added for each item.
+    /// Collects items into a slice; returns `None` if they are too large in total. `content_bytes`
+    /// returns the size of an item's content; 8 bytes are added for each item.
     pub fn collect_slice<T: Copy>(
         &self,
         items: impl IntoIterator<Item = T>,
-        bytes: impl Fn(&T) -> usize,
+        content_bytes: impl Fn(&T) -> usize,
     ) -> Option<&[T]> {
         let maximum = self.max_value_bytes();
         let (mut list, mut size) = (bumpalo::collections::Vec::new_in(&self.bump), 0);
         for item in items {
-            size += 8 + bytes(&item) as u64;
+            size += 8 + content_bytes(&item) as u64;
             if size > maximum {
                 self.record_exceeded(Limit::ValueBytes, size, maximum);
                 return None;
@@ -292,7 +294,7 @@ impl Arena {
     #[cold]
     fn record_exceeded(&self, limit: Limit, amount: u64, maximum: u64) {
         self.is_exceeded.set(true);
-        let cell = &self.exceeded[limit as usize];
+        let cell = &self.exceeded_amounts[limit as usize];
         if amount > cell.get().0 {
             cell.set((amount, maximum));
         }

@@ -130,7 +130,7 @@ pub struct Timeline {
     times: Vec<OffsetDateTime>,
     /// The time of the newest recorded message (element) that was removed because the history had
     /// more elements than its bound `at most` allows.
-    dropped: Option<OffsetDateTime>,
+    last_dropped_time: Option<OffsetDateTime>,
     hash_key: HashKey,
 }
 
@@ -138,7 +138,7 @@ impl Timeline {
     /// Creates a timeline from elements that are sorted and have times and positions. Drops the
     /// first element without a valid time, and all elements after it.
     pub fn from_elements(mut elements: Vec<Json>) -> Timeline {
-        let times = elements.iter().map_while(|element| time_of(Value::from_json(element)));
+        let times = elements.iter().map_while(|element| recorded_time_of(Value::from_json(element)));
         let times: Vec<OffsetDateTime> = times.collect();
         elements.truncate(times.len());
         Timeline { elements, times, ..Timeline::default() }
@@ -155,7 +155,7 @@ impl Timeline {
     /// the history had more messages than its bound `at most` allows.
     #[must_use]
     pub fn with_dropped(self, dropped: Option<OffsetDateTime>) -> Timeline {
-        Timeline { dropped, ..self }
+        Timeline { last_dropped_time: dropped, ..self }
     }
 
     /// Returns the secret with which the private texts in the elements were hashed.
@@ -166,7 +166,7 @@ impl Timeline {
     /// Returns the time of the newest recorded message that was removed because the history had
     /// more messages than its bound `at most` allows. `None` if none was removed.
     pub fn dropped(&self) -> Option<OffsetDateTime> {
-        self.dropped
+        self.last_dropped_time
     }
 
     /// Returns the recorded messages, oldest first.
@@ -181,7 +181,7 @@ impl Timeline {
 
     /// Returns the position of the oldest element; 0 if there is no element.
     pub fn first_position(&self) -> i64 {
-        self.elements.first().and_then(|first| position_of(Value::from_json(first))).unwrap_or(0)
+        self.elements.first().and_then(|first| recorded_position_of(Value::from_json(first))).unwrap_or(0)
     }
 
     /// Returns the index of the first element whose time is `since` or later.
@@ -217,7 +217,7 @@ impl Timeline {
     pub fn drop_surplus(&mut self, max: usize) -> usize {
         let surplus = self.elements.len().saturating_sub(max);
         if let Some(last) = surplus.checked_sub(1) {
-            self.dropped = self.dropped.max(self.times.get(last).copied());
+            self.last_dropped_time = self.last_dropped_time.max(self.times.get(last).copied());
             self.remove_first(surplus);
         }
         surplus
@@ -249,11 +249,14 @@ pub fn window<'a>(list: Value<'a>, bound: WindowBound, operand: Value<'_>) -> Va
     let Some(length) = list.list_len() else { return Value::Missing };
     match (bound, operand) {
         (WindowBound::Since, Value::DateTime(since)) => {
-            let is_earlier = |index: usize| time_of(element(list, index)).is_some_and(|at| at < since);
+            let is_earlier =
+                |index: usize| recorded_time_of(element_at(list, index)).is_some_and(|at| at < since);
             sublist(list, partition_point(length, is_earlier), length)
         }
         (WindowBound::After | WindowBound::Before, Value::Dict(_) | Value::Entries(_)) => {
-            let (Some(first), Some(position)) = (position_of(element(list, 0)), position_of(operand)) else {
+            let (Some(first), Some(position)) =
+                (recorded_position_of(element_at(list, 0)), recorded_position_of(operand))
+            else {
                 return if length == 0 { list } else { Value::Missing };
             };
             // An element outside of `list` gives an index that is clamped to 0 or to the length.
@@ -270,11 +273,11 @@ pub fn window<'a>(list: Value<'a>, bound: WindowBound, operand: Value<'_>) -> Va
     }
 }
 
-fn element(list: Value<'_>, index: usize) -> Value<'_> {
+fn element_at(list: Value<'_>, index: usize) -> Value<'_> {
     i64::try_from(index).map_or(Value::Missing, |index| list.index(Value::Int(index)))
 }
 
-fn time_of(element: Value<'_>) -> Option<OffsetDateTime> {
+fn recorded_time_of(element: Value<'_>) -> Option<OffsetDateTime> {
     match element.field(AT_FIELD) {
         Value::DateTime(at) => Some(at),
         Value::Str(text) => parse_datetime(text),
@@ -282,7 +285,7 @@ fn time_of(element: Value<'_>) -> Option<OffsetDateTime> {
     }
 }
 
-fn position_of(element: Value<'_>) -> Option<i64> {
+fn recorded_position_of(element: Value<'_>) -> Option<i64> {
     match element.field(POSITION_FIELD) {
         Value::Int(position) => Some(position),
         _ => None,
@@ -318,12 +321,12 @@ fn partition_point(length: usize, is_before: impl Fn(usize) -> bool) -> usize {
 /// depend on the order of the terms.
 #[derive(Clone, Debug, Default)]
 pub struct Sum {
-    ints: i128,
+    int_sum: i128,
     /// The exact sum of the floats, as a list of floats whose bits do not overlap, smallest first.
     /// See Shewchuk, "Adaptive Precision Floating-Point Arithmetic", 1997.
-    floats: Vec<f64>,
+    float_parts: Vec<f64>,
     has_floats: bool,
-    decimals: Option<Decimal>,
+    decimal_sum: Option<Decimal>,
     /// Whether a term was not a number, or the ints or decimals were too large to add.
     is_missing: bool,
 }
@@ -335,8 +338,8 @@ impl Sum {
             Value::Int(int) => self.add_int(int.into()),
             Value::Wide(int) => self.add_int(int.into()),
             Value::Float(float) => self.add_float(float),
-            Value::Decimal(decimal) => match self.decimals.unwrap_or(Decimal::ZERO).checked_add(decimal) {
-                Some(sum) => self.decimals = Some(sum),
+            Value::Decimal(decimal) => match self.decimal_sum.unwrap_or(Decimal::ZERO).checked_add(decimal) {
+                Some(sum) => self.decimal_sum = Some(sum),
                 None => self.is_missing = true,
             },
             _ => self.is_missing = true,
@@ -344,8 +347,8 @@ impl Sum {
     }
 
     fn add_int(&mut self, int: i128) {
-        match self.ints.checked_add(int) {
-            Some(sum) => self.ints = sum,
+        match self.int_sum.checked_add(int) {
+            Some(sum) => self.int_sum = sum,
             None => self.is_missing = true,
         }
     }
@@ -353,47 +356,47 @@ impl Sum {
     fn add_float(&mut self, float: f64) {
         self.has_floats = true;
         let (mut rest, mut kept) = (float, 0);
-        for index in 0..self.floats.len() {
-            let mut part = self.floats[index];
+        for index in 0..self.float_parts.len() {
+            let mut part = self.float_parts[index];
             if rest.abs() < part.abs() {
                 std::mem::swap(&mut rest, &mut part);
             }
             let high = rest + part;
             let low = part - (high - rest);
             if low != 0.0 {
-                self.floats[kept] = low;
+                self.float_parts[kept] = low;
                 kept += 1;
             }
             rest = high;
         }
-        self.floats.truncate(kept);
-        self.floats.push(rest);
+        self.float_parts.truncate(kept);
+        self.float_parts.push(rest);
     }
 
     /// Returns the sum as an int, as a float if a term was a float, or as a decimal if a term was a
     /// decimal. Missing if a term was not a number, if floats and decimals were mixed, or on
     /// overflow.
     pub fn total(mut self) -> Value<'static> {
-        if self.is_missing || (self.has_floats && self.decimals.is_some()) {
+        if self.is_missing || (self.has_floats && self.decimal_sum.is_some()) {
             return Value::Missing;
         }
-        if let Some(decimals) = self.decimals {
-            let ints = Decimal::from_integer(self.ints);
+        if let Some(decimals) = self.decimal_sum {
+            let ints = Decimal::from_integer(self.int_sum);
             let sum = ints.and_then(|ints| ints.checked_add(decimals));
             return sum.map_or(Value::Missing, Value::Decimal);
         }
         if !self.has_floats {
-            return Value::from_integer(self.ints);
+            return Value::from_integer(self.int_sum);
         }
         // A 128-bit int is the exact sum of at most three floats, so each float is added
         // separately.
-        let mut rest = self.ints;
+        let mut rest = self.int_sum;
         while rest != 0 {
             let high = rest as f64;
             self.add_float(high);
             rest -= high as i128;
         }
-        let total = round_expansion(&self.floats);
+        let total = round_expansion(&self.float_parts);
         if total.is_finite() { Value::Float(total) } else { Value::Missing }
     }
 }
@@ -429,16 +432,17 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn history(times: &[&str]) -> Json {
+    fn history_with_times(times: &[&str]) -> Json {
         times.iter().zip(7..).map(|(at, position)| json!({ "at": at, "#": position })).collect()
     }
 
     #[test]
-    fn bounds_select_parts() {
-        let list = history(&["2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z", "2026-01-01T01:00:00Z"]);
+    fn window_bounds_select_elements() {
+        let list =
+            history_with_times(&["2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z", "2026-01-01T01:00:00Z"]);
         let (list, positions) = (Value::from_json(&list), |part: Value<'_>| {
             let elements = part.elements().expect("a list");
-            elements.map(|element| position_of(element).expect("a position")).collect::<Vec<_>>()
+            elements.map(|element| recorded_position_of(element).expect("a position")).collect::<Vec<_>>()
         });
         let since = |text: &str| Value::DateTime(parse_datetime(text).expect("a time"));
         let check = |bound: WindowBound, operand: Value<'_>, expected: &[i64]| {
@@ -447,13 +451,13 @@ mod tests {
         check(WindowBound::Since, since("2026-01-01T01:00:00Z"), &[8, 9]);
         check(WindowBound::Since, since("2025-01-01T01:00:00Z"), &[7, 8, 9]);
         check(WindowBound::Since, since("2026-01-01T01:00:01Z"), &[]);
-        check(WindowBound::After, element(list, 0), &[8, 9]);
-        check(WindowBound::After, element(list, 2), &[]);
-        check(WindowBound::Before, element(list, 0), &[]);
-        check(WindowBound::Before, element(list, 2), &[7, 8]);
-        let recent = window(list, WindowBound::After, element(list, 1));
-        assert_eq!(positions(window(recent, WindowBound::After, element(list, 0))), [9]);
-        assert_eq!(positions(window(recent, WindowBound::Before, element(list, 0))), Vec::<i64>::new());
+        check(WindowBound::After, element_at(list, 0), &[8, 9]);
+        check(WindowBound::After, element_at(list, 2), &[]);
+        check(WindowBound::Before, element_at(list, 0), &[]);
+        check(WindowBound::Before, element_at(list, 2), &[7, 8]);
+        let recent = window(list, WindowBound::After, element_at(list, 1));
+        assert_eq!(positions(window(recent, WindowBound::After, element_at(list, 0))), [9]);
+        assert_eq!(positions(window(recent, WindowBound::Before, element_at(list, 0))), Vec::<i64>::new());
         assert!(window(list, WindowBound::Since, Value::Missing).is_missing());
         assert!(window(Value::Missing, WindowBound::Since, since("2026-01-01T01:00:00Z")).is_missing());
     }

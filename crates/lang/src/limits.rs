@@ -39,7 +39,7 @@ macro_rules! limits {
             beyond: $beyond,
         },)*];
 
-        const DEFAULTS: [u64; COUNT] = [$($default),*];
+        const DEFAULT_MAXIMA: [u64; COUNT] = [$($default),*];
         /// The number of limits in the table of limits.
         pub const COUNT: usize = [$(Limit::$limit),*].len();
     };
@@ -101,7 +101,7 @@ pub struct Limits([u64; COUNT]);
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits(DEFAULTS)
+        Limits(DEFAULT_MAXIMA)
     }
 }
 

@@ -47,13 +47,13 @@ impl<'t> Privacy<'t> {
     pub fn at_key(self, key: &str) -> (Privacy<'t>, bool) {
         match self {
             Privacy::Public => (Privacy::Public, false),
-            Privacy::Message(record) => match Privacy::at_field(record, key) {
+            Privacy::Message(record) => match Privacy::privacy_of_field(record, key) {
                 Some(privacy) => (privacy, false),
                 None if is_misspelt_private(record, key) => (Privacy::Private(None), false),
                 None => (Privacy::Public, false),
             },
             Privacy::Partly(ty) => match &ty.inner {
-                InnerType::Fields(record) => Privacy::at_field(record, key)
+                InnerType::Fields(record) => Privacy::privacy_of_field(record, key)
                     .map_or((Privacy::Private(None), true), |privacy| (privacy, false)),
                 InnerType::Element(value) if ty.kinds.overlaps(KindSet::DICT) => {
                     (Privacy::of_type(value), false)
@@ -116,7 +116,7 @@ impl<'t> Privacy<'t> {
         privacy
     }
 
-    fn at_field(record: &'t RecordType, key: &str) -> Option<Privacy<'t>> {
+    fn privacy_of_field(record: &'t RecordType, key: &str) -> Option<Privacy<'t>> {
         let field = record.get(key)?;
         Some(if field.private { Privacy::Private(Some(&field.ty)) } else { Privacy::of_type(&field.ty) })
     }
@@ -179,7 +179,7 @@ mod tests {
     use crate::ty::Field;
     use serde_json::json;
 
-    fn record(fields: &[(&str, Ty, bool)]) -> RecordType {
+    fn record_type(fields: &[(&str, Ty, bool)]) -> RecordType {
         let field = |(name, ty, private): &(&str, Ty, bool)| Field {
             name: (*name).into(),
             ty: ty.clone(),
@@ -191,8 +191,8 @@ mod tests {
 
     #[test]
     fn a_value_of_another_shape_than_declared_is_masked() {
-        let user = Ty::record(record(&[("id", Ty::INT, false), ("phone", Ty::STRING, true)]));
-        let input = record(&[
+        let user = Ty::record(record_type(&[("id", Ty::INT, false), ("phone", Ty::STRING, true)]));
+        let input = record_type(&[
             ("user", user.clone(), false),
             ("users", Ty::list(user.clone()), false),
             ("by_name", Ty::dict(user), false),
@@ -223,8 +223,10 @@ mod tests {
     #[test]
     fn keys_of_private_dicts_are_private() {
         let book = Ty::dict(Ty::dict(Ty::STRING));
-        let input =
-            record(&[("book", book, true), ("card", Ty::record(record(&[("pin", Ty::INT, false)])), true)]);
+        let input = record_type(&[
+            ("book", book, true),
+            ("card", Ty::record(record_type(&[("pin", Ty::INT, false)])), true),
+        ]);
         let hidden = |path: &[&str]| {
             let mut privacy = Privacy::of_message(&input);
             let mut keys = Vec::new();

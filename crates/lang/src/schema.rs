@@ -40,9 +40,9 @@ pub struct InputContract(Vec<ContractField>);
 struct ContractField {
     name: Arc<str>,
     kinds: KindSet,
-    optional: bool,
-    values: Option<Enumeration>,
-    fields: Option<InputContract>,
+    is_optional: bool,
+    allowed_values: Option<Enumeration>,
+    nested_contract: Option<InputContract>,
 }
 
 impl InputContract {
@@ -54,9 +54,9 @@ impl InputContract {
             .map(|field| ContractField {
                 name: field.name.clone(),
                 kinds: field.ty.kinds,
-                optional: field.optional,
-                values: field.ty.values().cloned(),
-                fields: field.ty.fields().map(InputContract::new),
+                is_optional: field.optional,
+                allowed_values: field.ty.values().cloned(),
+                nested_contract: field.ty.fields().map(InputContract::new),
             })
             .collect();
         contract_fields.sort_by(|a, b| a.name.cmp(&b.name));
@@ -97,12 +97,12 @@ impl InputContract {
 
 impl ContractField {
     fn is_satisfied_by(&self, value: Option<&Json>) -> bool {
-        match (value, &self.fields) {
-            (None | Some(Json::Null), _) => self.optional,
+        match (value, &self.nested_contract) {
+            (None | Some(Json::Null), _) => self.is_optional,
             (Some(Json::Object(map)), Some(fields)) => fields.is_satisfied_by(map),
             (Some(json), _) => {
                 let value = Value::from_json(json).read_as(self.kinds);
-                !value.read_one_of(self.values.as_ref()).is_missing()
+                !value.read_one_of(self.allowed_values.as_ref()).is_missing()
             }
         }
     }
@@ -127,46 +127,51 @@ pub fn find_nested_violation(record: &RecordType, object: &Json) -> Option<Input
     find_violation_in_fields(record, object, false, "")
 }
 
-/// Returns the first violation in the fields of an object. `prefix` precedes the names of the
-/// fields in paths. If `private` is true, the keys of dicts are not shown.
+/// Returns the first violation in the fields of an object. `path_prefix` precedes the names of the
+/// fields in paths. If `is_private` is true, the keys of dicts are not shown.
 fn find_violation_in_fields(
     record: &RecordType,
     object: &Json,
-    private: bool,
-    prefix: &str,
+    is_private: bool,
+    path_prefix: &str,
 ) -> Option<InputViolation> {
     record.fields.iter().find_map(|field| {
         let json = object.get(&*field.name).unwrap_or(&Json::Null);
         if json.is_null() && field.optional {
             return None;
         }
-        find_violation_in_value(&field.ty, json, private || field.private, format!("{prefix}{}", field.name))
+        find_violation_in_value(
+            &field.ty,
+            json,
+            is_private || field.private,
+            format!("{path_prefix}{}", field.name),
+        )
     })
 }
 
 /// Returns the first violation in a value of the type `ty`; `path` is the path of the value.
-fn find_violation_in_value(ty: &Ty, json: &Json, private: bool, path: String) -> Option<InputViolation> {
+fn find_violation_in_value(ty: &Ty, json: &Json, is_private: bool, path: String) -> Option<InputViolation> {
     if Value::from_json(json).read_as(ty.kinds).is_missing() {
         let expected = ty.fields().map_or_else(|| ty.to_string(), |_| "record".to_owned());
         return Some(InputViolation { path, expected, found: json_kind_name(json), hint: None });
     }
     if let Some(record) = ty.fields() {
-        return find_violation_in_fields(record, json, private, &format!("{path}."));
+        return find_violation_in_fields(record, json, is_private, &format!("{path}."));
     }
     let element = ty.element();
     match json {
         Json::String(text) if ty.values().is_some_and(|values| !values.contains(text)) => {
-            let (expected, found) = (ty.to_string(), OTHER_TEXT.to_owned());
+            let (expected, found) = (ty.to_string(), FOUND_OTHER_TEXT.to_owned());
             Some(InputViolation { path, expected, found, hint: None })
         }
         // Elements of any type cannot be wrong.
         _ if element == Ty::ANY => None,
         Json::Object(map) => map.iter().find_map(|(key, json)| {
-            let key = if private { MASK } else { key };
-            find_violation_in_value(&element, json, private, format!("{path}.{key}"))
+            let key = if is_private { MASK } else { key };
+            find_violation_in_value(&element, json, is_private, format!("{path}.{key}"))
         }),
         Json::Array(items) => items.iter().enumerate().find_map(|(index, json)| {
-            find_violation_in_value(&element, json, private, format!("{path}[{index}]"))
+            find_violation_in_value(&element, json, is_private, format!("{path}[{index}]"))
         }),
         _ => None,
     }
@@ -191,7 +196,7 @@ impl InputViolation {
 fn find_record_violations<'r>(
     record_type: &'r RecordType,
     map: &Map<String, Json>,
-    private: bool,
+    is_private: bool,
     path: &mut SmallVec<[&'r str; 8]>,
     violations: &mut Vec<InputViolation>,
 ) {
@@ -201,7 +206,7 @@ fn find_record_violations<'r>(
             // For a record, only `record` is shown: a list of its fields would hide the actual
             // mistake.
             let expected = field.ty.fields().map_or_else(|| field.ty.to_string(), |_| "record".to_owned());
-            let hint = (kind == MISSING_KIND && !private)
+            let hint = (kind == MISSING_KIND && !is_private)
                 .then(|| suggest_misspelt_key(record_type, map, path))
                 .flatten();
             violations.push(InputViolation { path: path.join("."), expected, found: kind, hint });
@@ -213,11 +218,11 @@ fn find_record_violations<'r>(
                 add_violation(json_kind_name(json))
             }
             Some(Json::String(text)) if field.ty.values().is_some_and(|values| !values.contains(text)) => {
-                add_violation(OTHER_TEXT.to_owned())
+                add_violation(FOUND_OTHER_TEXT.to_owned())
             }
             Some(Json::Object(inner)) => {
                 if let Some(record_type) = field.ty.fields() {
-                    find_record_violations(record_type, inner, private || field.private, path, violations);
+                    find_record_violations(record_type, inner, is_private || field.private, path, violations);
                 }
             }
             Some(_) => {}
@@ -229,7 +234,7 @@ fn find_record_violations<'r>(
 const MISSING_KIND: &str = "missing";
 /// The text that a violation shows as `found` if a text of the message is not in the declared
 /// enumeration. The actual text is not shown, because it may be private.
-const OTHER_TEXT: &str = "another text";
+const FOUND_OTHER_TEXT: &str = "another text";
 /// Maximum number of undeclared keys of an object that are compared with a missing field, to bound
 /// the time for objects with very many keys.
 const MAX_SUGGESTION_KEYS: usize = 64;
@@ -260,18 +265,18 @@ mod tests {
     use crate::ty::Field;
     use serde_json::json;
 
-    fn field(name: &str, ty: Ty, optional: bool) -> Field {
+    fn new_field(name: &str, ty: Ty, optional: bool) -> Field {
         Field { name: name.into(), ty, optional, private: false }
     }
 
     #[test]
     fn breaches_name_the_field_and_both_types() {
-        let user = RecordType::from_iter([field("role", Ty::STRING, false)]);
+        let user = RecordType::from_iter([new_field("role", Ty::STRING, false)]);
         let input = RecordType::from_iter([
-            field("text", Ty::STRING, false),
-            field("n", Ty::INT, true),
-            field("tags", Ty::list(Ty::STRING), true),
-            field("user", Ty::record(user), true),
+            new_field("text", Ty::STRING, false),
+            new_field("n", Ty::INT, true),
+            new_field("tags", Ty::list(Ty::STRING), true),
+            new_field("user", Ty::record(user), true),
         ]);
         let check = |message: Json, expected: &[(&str, &str, &str)]| {
             let violations = find_input_violations(&input, &message);
@@ -294,12 +299,13 @@ mod tests {
 
     #[test]
     fn nested_violations_are_found_in_lists_and_dicts() {
-        let node = RecordType::from_iter([field("type", Ty::STRING, false), field("n", Ty::INT, true)]);
-        let secret = Field { private: true, ..field("keys", Ty::dict(Ty::INT), true) };
+        let node =
+            RecordType::from_iter([new_field("type", Ty::STRING, false), new_field("n", Ty::INT, true)]);
+        let secret = Field { private: true, ..new_field("keys", Ty::dict(Ty::INT), true) };
         let record = RecordType::from_iter([
-            field("nodes", Ty::dict(Ty::record(node)), true),
-            field("tags", Ty::list(Ty::list(Ty::STRING)), true),
-            field("any", Ty::dict(Ty::ANY), true),
+            new_field("nodes", Ty::dict(Ty::record(node)), true),
+            new_field("tags", Ty::list(Ty::list(Ty::STRING)), true),
+            new_field("any", Ty::dict(Ty::ANY), true),
             secret,
         ]);
         let check = |value: Json, expected: Option<(&str, &str, &str)>| {

@@ -108,7 +108,7 @@ impl KeywordFinder {
 /// text to text.
 #[derive(Debug, Default)]
 pub struct FeatureExtractor {
-    prepared: String,
+    normalized_text: String,
     /// The current word with a leading space. In a script without spaces between words, the current
     /// run of characters, without a leading space.
     run: Vec<char>,
@@ -119,24 +119,24 @@ pub struct FeatureExtractor {
 #[derive(Clone, Copy, Debug)]
 struct Token {
     hash: u64,
-    common: bool,
+    is_common: bool,
 }
 
 impl FeatureExtractor {
     /// Returns the features of `text`, sorted; a feature that occurs twice is listed twice. The
     /// result is empty if the text contains no token and no keyword.
     pub fn extract(&mut self, text: &str, keywords: &KeywordFinder) -> &[Feature] {
-        self.prepared = normalize_text(text);
+        self.normalized_text = normalize_text(text);
         self.tokens.clear();
         self.features.clear();
         self.split_into_tokens();
         self.add_word_features();
         if let Some(searcher) = &keywords.searcher {
-            searcher.any_match(&self.prepared, |_, range| {
-                let hash = self.prepared[range]
+            searcher.any_match(&self.normalized_text, |_, range| {
+                let hash = self.normalized_text[range]
                     .chars()
                     .fold(FeatureHash::KEYWORD_SEED, FeatureHash::add_char)
-                    .finish();
+                    .to_final_hash();
                 self.features.push(Feature { hash, group: FeatureGroup::Keyword, common: false });
                 false
             });
@@ -147,7 +147,7 @@ impl FeatureExtractor {
 
     /// Splits the prepared text into `tokens`, and adds the n-grams to `features`.
     fn split_into_tokens(&mut self) {
-        let mut remaining_chars = self.prepared.chars();
+        let mut remaining_chars = self.normalized_text.chars();
         // In `run`, a word begins with a space; characters of a script without spaces do not.
         self.run.clear();
         while let Some(c) = remaining_chars.next() {
@@ -170,7 +170,7 @@ impl FeatureExtractor {
                     self.run.push(c);
                     self.tokens.push(Token {
                         hash: FeatureHash::TOKEN_SEED.add_char(c).0,
-                        common: is_common_char(c),
+                        is_common: is_common_char(c),
                     });
                 } else {
                     end_unspaced_run(&mut self.run, &mut self.features);
@@ -186,30 +186,34 @@ impl FeatureExtractor {
     /// Adds the features of the group [`FeatureGroup::Word`]: each token, each pair of adjacent
     /// tokens, the first token and the last token.
     fn add_word_features(&mut self) {
-        let word =
-            |hash: FeatureHash, common| Feature { hash: hash.finish(), group: FeatureGroup::Word, common };
+        let word = |hash: FeatureHash, common| Feature {
+            hash: hash.to_final_hash(),
+            group: FeatureGroup::Word,
+            common,
+        };
         for token in &self.tokens {
-            self.features.push(word(FeatureHash::WORD_SEED.add_word_hash(token.hash), token.common));
+            self.features.push(word(FeatureHash::WORD_SEED.add_word_hash(token.hash), token.is_common));
         }
         for pair in self.tokens.windows(2) {
-            let hash = FeatureHash::PAIR_SEED.add_word_hash(pair[0].hash).add_word_hash(pair[1].hash);
-            self.features.push(word(hash, pair[0].common && pair[1].common));
+            let hash = FeatureHash::TOKEN_PAIR_SEED.add_word_hash(pair[0].hash).add_word_hash(pair[1].hash);
+            self.features.push(word(hash, pair[0].is_common && pair[1].is_common));
         }
         if let (Some(first), Some(last)) = (self.tokens.first(), self.tokens.last()) {
-            self.features.push(word(FeatureHash::FIRST_SEED.add_word_hash(first.hash), first.common));
-            self.features.push(word(FeatureHash::LAST_SEED.add_word_hash(last.hash), last.common));
+            self.features
+                .push(word(FeatureHash::FIRST_TOKEN_SEED.add_word_hash(first.hash), first.is_common));
+            self.features.push(word(FeatureHash::LAST_TOKEN_SEED.add_word_hash(last.hash), last.is_common));
         }
     }
 }
 
 /// Adds the word in `run` to the tokens and its n-grams to the features, and clears `run`.
 fn end_word(run: &mut Vec<char>, tokens: &mut Vec<Token>, features: &mut Vec<Feature>) {
-    let common = is_common_word(&run[1..]);
+    let is_common = is_common_word(&run[1..]);
     let hash = run[1..].iter().copied().fold(FeatureHash::TOKEN_SEED, FeatureHash::add_char).0;
-    tokens.push(Token { hash, common });
+    tokens.push(Token { hash, is_common });
     run.push(' ');
     for_each_gram(run, GRAM_LENGTHS, |hash, _| {
-        features.push(Feature { hash, group: FeatureGroup::Gram, common })
+        features.push(Feature { hash, group: FeatureGroup::Gram, common: is_common })
     });
     run.clear();
 }
@@ -230,7 +234,7 @@ fn for_each_gram(run: &[char], lengths: std::ops::RangeInclusive<usize>, mut emi
         for (i, &c) in run[start..].iter().take(*lengths.end()).enumerate() {
             hash = hash.add_char(c);
             if lengths.contains(&(i + 1)) {
-                emit(hash.finish(), &run[start..=start + i]);
+                emit(hash.to_final_hash(), &run[start..=start + i]);
             }
         }
     }
@@ -253,9 +257,9 @@ impl FeatureHash {
     /// `to` and the n-gram `to` are different features.
     const TOKEN_SEED: FeatureHash = FeatureHash(0xcbf2_9ce4_8422_2325);
     const WORD_SEED: FeatureHash = FeatureHash(0x9e37_79b9_7f4a_7c15);
-    const PAIR_SEED: FeatureHash = FeatureHash(0x3c6e_f372_fe94_f82a);
-    const FIRST_SEED: FeatureHash = FeatureHash(0xdaa6_6d2c_7ddf_743f);
-    const LAST_SEED: FeatureHash = FeatureHash(0x78dd_e6e5_fd29_f054);
+    const TOKEN_PAIR_SEED: FeatureHash = FeatureHash(0x3c6e_f372_fe94_f82a);
+    const FIRST_TOKEN_SEED: FeatureHash = FeatureHash(0xdaa6_6d2c_7ddf_743f);
+    const LAST_TOKEN_SEED: FeatureHash = FeatureHash(0x78dd_e6e5_fd29_f054);
     const GRAM_SEED: FeatureHash = FeatureHash(0x1715_609f_7c74_6c69);
     const KEYWORD_SEED: FeatureHash = FeatureHash(0xb54c_da58_fbbe_e87e);
 
@@ -264,10 +268,10 @@ impl FeatureHash {
     }
 
     fn add_word_hash(self, hash: u64) -> FeatureHash {
-        FeatureHash((self.0 ^ FeatureHash(hash).finish()).wrapping_mul(0x100_0000_01b3))
+        FeatureHash((self.0 ^ FeatureHash(hash).to_final_hash()).wrapping_mul(0x100_0000_01b3))
     }
 
-    fn finish(self) -> u64 {
+    fn to_final_hash(self) -> u64 {
         rulec_base::text::murmur3_finalize(self.0)
     }
 }
@@ -281,7 +285,7 @@ mod tests {
     }
 
     /// Counts the features of each group, and the features that consist of common words.
-    fn count(text: &str, keywords: &[&str]) -> ([usize; GROUP_COUNT], usize) {
+    fn count_features(text: &str, keywords: &[&str]) -> ([usize; GROUP_COUNT], usize) {
         let keywords = KeywordFinder::new(keywords.iter().copied());
         let mut counts = [0; GROUP_COUNT];
         let mut extractor = FeatureExtractor::default();
@@ -292,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn counts() {
+    fn features_are_counted_by_group() {
         for (text, expected, common) in [
             ("", [0, 0, 0], 0),
             (" \t\u{3000}\n", [0, 0, 0], 0),
@@ -314,7 +318,7 @@ mod tests {
             ("😡😡", [5, 1, 0], 0),
             ("C++", [3, 3, 0], 0),
         ] {
-            assert_eq!(count(text, &[]), (expected, common), "{text:?}");
+            assert_eq!(count_features(text, &[]), (expected, common), "{text:?}");
         }
     }
 
@@ -329,7 +333,11 @@ mod tests {
             ("我要退款", 2),
             ("我要退\u{3000}款", 1),
         ] {
-            assert_eq!(count(text, &keywords).0[FeatureGroup::Keyword as usize], expected, "{text:?}");
+            assert_eq!(
+                count_features(text, &keywords).0[FeatureGroup::Keyword as usize],
+                expected,
+                "{text:?}"
+            );
         }
     }
 

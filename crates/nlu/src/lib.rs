@@ -271,11 +271,11 @@ impl<'c> Verdict<'c> {
 /// A trained intent classifier. Immutable, so threads can share it.
 #[derive(Clone, Debug)]
 pub struct Classifier {
-    ids: Vec<String>,
+    intent_ids: Vec<String>,
     options: Options,
-    keywords: KeywordFinder,
+    keyword_finder: KeywordFinder,
     vocabulary: Vocabulary,
-    linear: LinearModel,
+    linear_model: LinearModel,
 }
 
 impl Classifier {
@@ -283,7 +283,7 @@ impl Classifier {
     /// text. [`TrainError`] lists the intents and options that are refused.
     pub fn train(intents: &[Intent], options: Options) -> Result<Classifier, TrainError> {
         options.check_options()?;
-        let ids: Vec<String> = intents.iter().map(|intent| intent.id.clone()).collect();
+        let intent_ids: Vec<String> = intents.iter().map(|intent| intent.id.clone()).collect();
         let mut known_ids = hashbrown::HashSet::new();
         if let Some(duplicate) = intents.iter().find(|intent| !known_ids.insert(intent.id.as_str())) {
             return Err(TrainError::Duplicate { id: duplicate.id.clone() });
@@ -296,18 +296,18 @@ impl Classifier {
         if intents.len().saturating_mul(sentences.len()) > MAX_TRAINING_SIZE {
             return Err(TrainError::TooLarge { intents: intents.len(), sentences: sentences.len() });
         }
-        let keywords =
+        let keyword_finder =
             KeywordFinder::new(intents.iter().flat_map(|intent| &intent.keywords).map(String::as_str));
 
         let mut extractor = FeatureExtractor::default();
-        let mut has_text = vec![false; ids.len()];
+        let mut has_text = vec![false; intent_ids.len()];
         let mut counter = vocabulary::FeatureCounter::default();
         for &(sentence, label) in &sentences {
-            let features = extractor.extract(sentence, &keywords);
+            let features = extractor.extract(sentence, &keyword_finder);
             has_text[label] |= !features.is_empty();
             counter.add_sentence(features);
         }
-        if let Some((id, _)) = ids.iter().zip(&has_text).find(|(_, has_text)| !**has_text) {
+        if let Some((id, _)) = intent_ids.iter().zip(&has_text).find(|(_, has_text)| !**has_text) {
             return Err(TrainError::NoText { id: id.clone() });
         }
         let vocabulary = counter.into_vocabulary();
@@ -315,23 +315,23 @@ impl Classifier {
         let rows: Vec<linear::TrainingRow> = sentences
             .iter()
             .map(|&(sentence, label)| {
-                let vector = vocabulary.to_vector(extractor.extract(sentence, &keywords));
+                let vector = vocabulary.to_vector(extractor.extract(sentence, &keyword_finder));
                 linear::TrainingRow { vector, label }
             })
             .collect();
-        let linear = LinearModel::train(&rows, vocabulary.len(), ids.len());
-        Ok(Classifier { ids, options, keywords, vocabulary, linear })
+        let linear_model = LinearModel::train(&rows, vocabulary.len(), intent_ids.len());
+        Ok(Classifier { intent_ids, options, keyword_finder, vocabulary, linear_model })
     }
 
     /// Finds the intent that `text` expresses. The result depends only on the text, not on earlier
     /// calls.
     pub fn classify(&self, text: &str) -> Verdict<'_> {
         let mut extractor = FeatureExtractor::default();
-        let features = extractor.extract(text, &self.keywords);
+        let features = extractor.extract(text, &self.keyword_finder);
         if features.is_empty() {
             return Verdict::default();
         }
-        let scores = self.linear.label_scores(&self.vocabulary.to_vector(features));
+        let scores = self.linear_model.label_scores(&self.vocabulary.to_vector(features));
 
         let mut best: SmallVec<[(f32, usize); MAX_RANKED + 1]> = SmallVec::new();
         for (index, &score) in scores.iter().enumerate() {
@@ -345,7 +345,7 @@ impl Classifier {
             .into_iter()
             .map(|(score, index)| Ranked {
                 index,
-                id: self.ids[index].as_str(),
+                id: self.intent_ids[index].as_str(),
                 score: round_score(f64::from(score.clamp(0.0, 1.0))),
             })
             .collect();
@@ -356,7 +356,7 @@ impl Classifier {
     /// Returns the ids of the classifier's intents, in the order in which they were given for
     /// training.
     pub fn ids(&self) -> &[String] {
-        &self.ids
+        &self.intent_ids
     }
 
     /// Returns the minimum score and lead below which the classifier abstains.
@@ -366,7 +366,7 @@ impl Classifier {
 
     /// Returns the approximate memory use of the trained classifier in bytes.
     pub fn memory(&self) -> usize {
-        self.vocabulary.memory_bytes() + self.linear.memory_bytes() + self.keywords.memory_bytes()
+        self.vocabulary.memory_bytes() + self.linear_model.memory_bytes() + self.keyword_finder.memory_bytes()
     }
 }
 

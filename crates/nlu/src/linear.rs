@@ -28,7 +28,7 @@ const OTHER_LABEL_COST: f32 = 1.0;
 
 /// Training ends after a pass in which no variable α changes by more than this. There is one α for
 /// each sentence and intent.
-const TOLERANCE: f32 = 1e-3;
+const CONVERGENCE_TOLERANCE: f32 = 1e-3;
 /// Target number of visits to sentences, summed over all passes. It determines the number of
 /// passes, from [`MIN_PASSES`] to [`MAX_PASSES`]. With few sentences, many passes cost little. With
 /// many sentences, many passes gain little.
@@ -50,7 +50,7 @@ pub struct TrainingRow {
 /// The fitted linear functions, one per intent. The label of a function is the index of its intent.
 #[derive(Clone, Debug)]
 pub struct LinearModel {
-    labels: usize,
+    label_count: usize,
     /// A row for each feature, with one weight per label, rounded to an 8-bit number.
     weights: Vec<i8>,
     /// The scale of each row: a weight is the 8-bit number in `weights` times the scale of its row.
@@ -62,11 +62,11 @@ impl LinearModel {
     /// feature ids are below `features`, and all labels below `labels`.
     pub fn train(rows: &[TrainingRow], features: usize, labels: usize) -> LinearModel {
         let mut fitting = LinearTraining {
-            labels,
+            label_count: labels,
             weights: vec![0.0; features * labels],
             alphas: vec![0.0; rows.len() * labels],
-            sums: vec![0.0; labels],
-            steps: vec![0.0; labels],
+            label_values: vec![0.0; labels],
+            label_steps: vec![0.0; labels],
         };
         let mut row_order: Vec<usize> = (0..rows.len()).collect();
         let mut random = XorShift(0x9e37_79b9_7f4a_7c15);
@@ -77,7 +77,7 @@ impl LinearModel {
             for &i in &row_order {
                 largest_change = largest_change.max(fitting.update_row(i, &rows[i]));
             }
-            if largest_change < TOLERANCE {
+            if largest_change < CONVERGENCE_TOLERANCE {
                 break;
             }
         }
@@ -86,10 +86,10 @@ impl LinearModel {
 
     /// Returns the value of each intent's function at `vector`, in the order of the labels.
     pub fn label_scores(&self, vector: &[(u32, f32)]) -> Vec<f32> {
-        let mut sums = vec![0.0; self.labels];
+        let mut sums = vec![0.0; self.label_count];
         for &(feature, value) in vector {
             let value = value * self.scales[feature as usize];
-            let row = &self.weights[feature as usize * self.labels..][..self.labels];
+            let row = &self.weights[feature as usize * self.label_count..][..self.label_count];
             for (sum, &weight) in sums.iter_mut().zip(row) {
                 *sum += value * f32::from(weight);
             }
@@ -104,59 +104,60 @@ impl LinearModel {
 }
 
 struct LinearTraining {
-    labels: usize,
+    label_count: usize,
     /// The weights before they are rounded to 8 bits, in the layout of [`LinearModel::weights`].
     weights: Vec<f32>,
     /// A row of variables α for each sentence, with one variable per label.
     alphas: Vec<f32>,
     /// The value of each intent's function on the sentence that is being visited.
-    sums: Vec<f32>,
+    label_values: Vec<f32>,
     /// For each intent, the factor by which the vector of the visited sentence is added to the
     /// intent's weights.
-    steps: Vec<f32>,
+    label_steps: Vec<f32>,
 }
 
 impl LinearTraining {
-    /// Sets the variables α of sentence `i` to their best values, and returns the largest change of
-    /// one of them.
-    fn update_row(&mut self, i: usize, row: &TrainingRow) -> f32 {
-        let labels = self.labels;
-        self.sums.fill(0.0);
+    /// Sets the variables α of sentence `row_index` to their best values, and returns the largest
+    /// change of one of them.
+    fn update_row(&mut self, row_index: usize, row: &TrainingRow) -> f32 {
+        let labels = self.label_count;
+        self.label_values.fill(0.0);
         for &(feature, value) in &row.vector {
             let weights = &self.weights[feature as usize * labels..][..labels];
-            for (sum, weight) in self.sums.iter_mut().zip(weights) {
+            for (sum, weight) in self.label_values.iter_mut().zip(weights) {
                 *sum += value * weight;
             }
         }
         let squared_length: f32 = row.vector.iter().map(|(_, value)| value * value).sum();
-        let alphas = &mut self.alphas[i * labels..][..labels];
+        let alphas = &mut self.alphas[row_index * labels..][..labels];
 
         // The function of the sentence's intent should have w·x ≥ 1. The new α is computed first,
         // so that the loop below can treat all labels alike.
         let old_alpha = alphas[row.label];
         let ridge = 0.5 / OWN_LABEL_COST;
         let new_alpha = (old_alpha
-            + (1.0 - self.sums[row.label] - ridge * old_alpha) / (squared_length + ridge))
+            + (1.0 - self.label_values[row.label] - ridge * old_alpha) / (squared_length + ridge))
             .max(0.0);
 
         // The functions of the other intents should have w·x ≤ 0.
         let ridge = 0.5 / OTHER_LABEL_COST;
         let factor = 1.0 / (squared_length + ridge);
         let mut largest_change = 0.0_f32;
-        for ((step, sum), alpha) in self.steps.iter_mut().zip(&self.sums).zip(alphas.iter_mut()) {
+        for ((step, sum), alpha) in self.label_steps.iter_mut().zip(&self.label_values).zip(alphas.iter_mut())
+        {
             let new = (*alpha + (sum - ridge * *alpha) * factor).max(0.0);
             *step = *alpha - new;
             *alpha = new;
         }
         alphas[row.label] = new_alpha;
-        self.steps[row.label] = new_alpha - old_alpha;
-        for step in &self.steps {
+        self.label_steps[row.label] = new_alpha - old_alpha;
+        for step in &self.label_steps {
             largest_change = largest_change.max(step.abs());
         }
         if largest_change > 0.0 {
             for &(feature, value) in &row.vector {
                 let weights = &mut self.weights[feature as usize * labels..][..labels];
-                for (weight, step) in weights.iter_mut().zip(&self.steps) {
+                for (weight, step) in weights.iter_mut().zip(&self.label_steps) {
                     *weight += value * step;
                 }
             }
@@ -167,14 +168,14 @@ impl LinearTraining {
     fn into_model(self) -> LinearModel {
         let mut scales = Vec::new();
         let mut weights = Vec::with_capacity(self.weights.len());
-        for row in self.weights.chunks_exact(self.labels.max(1)) {
+        for row in self.weights.chunks_exact(self.label_count.max(1)) {
             let scale = row.iter().fold(0.0_f32, |largest, weight| largest.max(weight.abs())) / 127.0;
             scales.push(scale);
             // A row of zeros has scale 0; the quotient is then NaN, which the conversion to an
             // integer turns into 0.
             weights.extend(row.iter().map(|weight| (weight / scale).round() as i8));
         }
-        LinearModel { labels: self.labels, weights, scales }
+        LinearModel { label_count: self.label_count, weights, scales }
     }
 }
 
@@ -196,19 +197,19 @@ impl XorShift {
 mod tests {
     use super::*;
 
-    fn row(label: usize, vector: &[(u32, f32)]) -> TrainingRow {
+    fn training_row(label: usize, vector: &[(u32, f32)]) -> TrainingRow {
         TrainingRow { vector: vector.to_vec(), label }
     }
 
     /// Returns two sentences with different labels. Each has one feature of its own and one shared
     /// feature.
-    fn rows() -> Vec<TrainingRow> {
-        vec![row(0, &[(0, 0.8), (2, 0.6)]), row(1, &[(1, 0.8), (2, 0.6)])]
+    fn two_sentences() -> Vec<TrainingRow> {
+        vec![training_row(0, &[(0, 0.8), (2, 0.6)]), training_row(1, &[(1, 0.8), (2, 0.6)])]
     }
 
     #[test]
-    fn separates() {
-        let linear = LinearModel::train(&rows(), 3, 2);
+    fn sentences_of_two_intents_are_separated() {
+        let linear = LinearModel::train(&two_sentences(), 3, 2);
         for (vector, own_label, other_label) in
             [(vec![(0, 0.8), (2, 0.6)], 0, 1), (vec![(1, 0.8), (2, 0.6)], 1, 0), (vec![(0, 1.0)], 0, 1)]
         {
@@ -224,8 +225,8 @@ mod tests {
     /// sum with respect to each weight is zero. This means `w = Σ ± α x`. Here α is twice the cost,
     /// times the amount by which the value of a sentence misses its bound (1 or 0).
     #[test]
-    fn reaches_the_optimum() {
-        let (rows, labels, features) = (rows(), 2, 3);
+    fn fitted_weights_are_optimal() {
+        let (rows, labels, features) = (two_sentences(), 2, 3);
         let linear = LinearModel::train(&rows, features, labels);
         for label in 0..labels {
             let mut expected = vec![0.0_f32; features];
@@ -246,13 +247,15 @@ mod tests {
     }
 
     #[test]
-    fn odd_shapes() {
+    fn models_of_few_or_conflicting_sentences_are_fitted() {
         assert_eq!(LinearModel::train(&[], 0, 0).label_scores(&[]), Vec::<f32>::new());
-        assert_eq!(LinearModel::train(&[row(0, &[])], 1, 1).label_scores(&[(0, 1.0)]), [0.0]);
-        let single_row_scores = LinearModel::train(&[row(0, &[(0, 1.0)])], 1, 1).label_scores(&[(0, 1.0)]);
+        assert_eq!(LinearModel::train(&[training_row(0, &[])], 1, 1).label_scores(&[(0, 1.0)]), [0.0]);
+        let single_row_scores =
+            LinearModel::train(&[training_row(0, &[(0, 1.0)])], 1, 1).label_scores(&[(0, 1.0)]);
         assert!(single_row_scores[0] > 0.85 && single_row_scores[0] <= 1.0, "{single_row_scores:?}");
         let conflicting_scores =
-            LinearModel::train(&[row(0, &[(0, 1.0)]), row(1, &[(0, 1.0)])], 1, 2).label_scores(&[(0, 1.0)]);
+            LinearModel::train(&[training_row(0, &[(0, 1.0)]), training_row(1, &[(0, 1.0)])], 1, 2)
+                .label_scores(&[(0, 1.0)]);
         assert!(
             (conflicting_scores[0] - conflicting_scores[1]).abs() < 0.02,
             "the same sentence in two intents: {conflicting_scores:?}"
@@ -260,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn shuffles_all() {
+    fn a_shuffle_keeps_every_item() {
         let mut order: Vec<usize> = (0..1000).collect();
         XorShift(1).shuffle(&mut order);
         assert!(!order.is_sorted());

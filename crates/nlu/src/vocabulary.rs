@@ -26,7 +26,7 @@ type FeatureMap<V> = HashMap<u64, V, foldhash::fast::FixedState>;
 /// For each feature, counts the sentences that contain the feature.
 #[derive(Debug, Default)]
 pub struct FeatureCounter {
-    sentences: u32,
+    sentence_count: u32,
     /// For each feature: the number of sentences that contain it, and whether it consists only of
     /// common words.
     sentence_counts: FeatureMap<(u32, bool)>,
@@ -35,7 +35,7 @@ pub struct FeatureCounter {
 impl FeatureCounter {
     /// Counts the features of one training sentence, each feature once. `features` must be sorted.
     pub fn add_sentence(&mut self, features: &[Feature]) {
-        self.sentences += 1;
+        self.sentence_count += 1;
         for occurrences in features.chunk_by(|a, b| a.hash == b.hash) {
             self.sentence_counts.entry(occurrences[0].hash).or_insert((0, occurrences[0].common)).0 += 1;
         }
@@ -49,13 +49,13 @@ impl FeatureCounter {
         counted_features.truncate(MAX_FEATURES);
         let idf = |count: u32, common: bool| {
             let prior = if common { PRIOR_SENTENCES_PER_COMMON_WORD } else { 0.0 };
-            let sentences = f64::from(self.sentences) + PRIOR_SENTENCES;
+            let sentences = f64::from(self.sentence_count) + PRIOR_SENTENCES;
             (1.0 + portable_ln((1.0 + sentences) / (1.0 + f64::from(count) + prior))) as f32
         };
         Vocabulary {
             weights: counted_features.iter().map(|&(_, (count, common))| idf(count, common)).collect(),
             unknown_weights: [idf(0, false), idf(0, true)],
-            ids: counted_features.iter().zip(0..).map(|(&(hash, _), id)| (hash, id)).collect(),
+            id_by_hash: counted_features.iter().zip(0..).map(|(&(hash, _), id)| (hash, id)).collect(),
         }
     }
 }
@@ -64,7 +64,7 @@ impl FeatureCounter {
 /// vectors.
 #[derive(Clone, Debug)]
 pub struct Vocabulary {
-    ids: FeatureMap<u32>,
+    id_by_hash: FeatureMap<u32>,
     /// The weight of each feature, indexed by feature id.
     weights: Vec<f32>,
     /// Weights of features outside the vocabulary. The first is for features with at least one
@@ -80,7 +80,7 @@ impl Vocabulary {
 
     /// Returns the approximate memory use of the vocabulary in bytes.
     pub fn memory_bytes(&self) -> usize {
-        self.ids.allocation_size() + size_of_val(self.weights.as_slice())
+        self.id_by_hash.allocation_size() + size_of_val(self.weights.as_slice())
     }
 
     /// Converts a text to a vector of length at most 1; `features` are the sorted features of the
@@ -92,7 +92,7 @@ impl Vocabulary {
         // is known.
         for occurrences in features.chunk_by(|a, b| a.hash == b.hash) {
             let Feature { hash, group, common } = occurrences[0];
-            let id = self.ids.get(&hash);
+            let id = self.id_by_hash.get(&hash);
             let idf = id.map_or(self.unknown_weights[usize::from(common)], |&n| self.weights[n as usize]);
             let weight = if occurrences.len() == 1 {
                 idf
@@ -123,9 +123,9 @@ const _: () = assert!(GROUP_COUNT <= 1 << GROUP_BITS && MAX_FEATURES < 1 << (32 
 /// a few units in its last place.
 fn portable_ln(x: f64) -> f64 {
     // x = m · 2^e with m in [1/√2, √2), and ln m = 2 artanh((m - 1) / (m + 1)).
-    const MANTISSA: u64 = (1 << 52) - 1;
+    const MANTISSA_MASK: u64 = (1 << 52) - 1;
     let bits = x.to_bits();
-    let (mut m, mut e) = (f64::from_bits(bits & MANTISSA | 1023 << 52), (bits >> 52) as i64 - 1023);
+    let (mut m, mut e) = (f64::from_bits(bits & MANTISSA_MASK | 1023 << 52), (bits >> 52) as i64 - 1023);
     if m > std::f64::consts::SQRT_2 {
         (m, e) = (m / 2.0, e + 1);
     }
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(portable_ln(1.0), 0.0);
     }
 
-    fn vocabulary(sentences: &[&str]) -> Vocabulary {
+    fn vocabulary_of(sentences: &[&str]) -> Vocabulary {
         let mut counter = FeatureCounter::default();
         for sentence in sentences {
             counter.add_sentence(FeatureExtractor::default().extract(sentence, &KeywordFinder::default()));
@@ -162,7 +162,7 @@ mod tests {
         counter.into_vocabulary()
     }
 
-    fn length(vocabulary: &Vocabulary, text: &str) -> f32 {
+    fn vector_length(vocabulary: &Vocabulary, text: &str) -> f32 {
         let vector =
             vocabulary.to_vector(FeatureExtractor::default().extract(text, &KeywordFinder::default()));
         assert!(vector.iter().all(|&(id, _)| (id as usize) < vocabulary.len()), "{text}");
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn unknown_features_shorten_the_vector() {
-        let trained_vocabulary = vocabulary(&["open the red door", "红色的门"]);
+        let trained_vocabulary = vocabulary_of(&["open the red door", "红色的门"]);
         for (text, min_length, max_length) in [
             ("open the red door", 0.9999, 1.0001),
             ("open the red door open the red door", 0.9, 1.0001),
@@ -180,15 +180,15 @@ mod tests {
             ("zzz", 0.0, 0.0),
             ("", 0.0, 0.0),
         ] {
-            let length = length(&trained_vocabulary, text);
+            let length = vector_length(&trained_vocabulary, text);
             assert!((min_length..=max_length).contains(&length), "{text}: {length}");
         }
     }
 
     #[test]
     fn rare_features_weigh_more_and_common_words_less() {
-        let vocabulary = vocabulary(&["pay the bill", "pay the rent", "pay the price"]);
-        let alone = |text| length(&vocabulary, &format!("{text} zzz qqq"));
+        let vocabulary = vocabulary_of(&["pay the bill", "pay the rent", "pay the price"]);
+        let alone = |text| vector_length(&vocabulary, &format!("{text} zzz qqq"));
         assert!(alone("bill") > alone("pay"));
         assert!(alone("pay") > alone("the"));
     }
@@ -197,11 +197,13 @@ mod tests {
     fn the_vocabulary_is_bounded() {
         let sentences: Vec<String> = (0..40_000).map(|i| format!("often w{i}")).collect();
         let sentences: Vec<&str> = sentences.iter().map(String::as_str).collect();
-        let vocabulary = vocabulary(&sentences);
+        let vocabulary = vocabulary_of(&sentences);
         assert_eq!(vocabulary.len(), MAX_FEATURES);
-        assert!(length(&vocabulary, "often") > 0.7, "the frequent ones are kept");
+        assert!(vector_length(&vocabulary, "often") > 0.7, "the frequent ones are kept");
         let kept_features = (0..40_000)
-            .filter(|i| length(&vocabulary, &format!("qqq w{i}")) > length(&vocabulary, "qqq w"))
+            .filter(|i| {
+                vector_length(&vocabulary, &format!("qqq w{i}")) > vector_length(&vocabulary, "qqq w")
+            })
             .count();
         assert!(kept_features > 1000, "{kept_features}");
     }

@@ -114,7 +114,8 @@ impl<T: Codec> Codec for Vec<T> {
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let count = reader.read_count()?;
         // An untrusted count may exceed the actual elements, so the preallocation is limited.
-        let capacity = count.min(MAX_PREALLOCATED_BYTES.max(reader.rest.len()) / size_of::<T>().max(1));
+        let capacity =
+            count.min(MAX_PREALLOCATED_BYTES.max(reader.unread_bytes.len()) / size_of::<T>().max(1));
         let mut items = Vec::with_capacity(capacity);
         reader.read_nested(|reader| {
             for _ in 0..count {

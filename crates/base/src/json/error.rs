@@ -63,7 +63,7 @@ pub struct JsonError {
     path: String,
     /// The keys from the JSON text that the error message and the error path quote, so that private
     /// keys can be masked later. `None` if the error names none.
-    keys: Option<Box<NamedKeys>>,
+    named_keys: Option<Box<NamedKeys>>,
     line: usize,
     column: usize,
     offset: usize,
@@ -151,7 +151,7 @@ impl JsonError {
     pub fn with_keys_added(self, key: &str) -> JsonError {
         let key = PathStep::Key(key.to_owned());
         let mut error = self;
-        if let Some(keys) = &mut error.keys {
+        if let Some(keys) = &mut error.named_keys {
             keys.steps.insert(0, key);
         }
         error.with_keys_changed(|_, _| {})
@@ -163,13 +163,13 @@ impl JsonError {
     #[must_use]
     #[doc(hidden)]
     pub fn with_keys_changed(self, change: impl FnOnce(&mut [PathStep], Option<&mut String>)) -> JsonError {
-        let Some(mut keys) = self.keys else { return self };
+        let Some(mut keys) = self.named_keys else { return self };
         change(&mut keys.steps, keys.duplicate.as_mut());
         let message = match self.kind {
             JsonErrorKind::DuplicateKey | JsonErrorKind::NumberRange => keys.message(),
             _ => self.message,
         };
-        JsonError { message, path: keys.path(), keys: Some(keys), ..self }
+        JsonError { message, path: keys.path(), named_keys: Some(keys), ..self }
     }
 
     /// Returns the line of the mistake in the JSON text, counted from 1. Lines end with a line
@@ -196,7 +196,7 @@ impl JsonError {
             message: message!("the message is longer than {} MiB", MAX_BYTES >> 20),
             help: message!("write one message per line, or split this message"),
             path: String::new(),
-            keys: None,
+            named_keys: None,
             line: 1,
             column: 1,
             offset: MAX_BYTES,
@@ -258,8 +258,8 @@ impl JsonError {
             }
         };
         let path = keys.path();
-        let keys = (keys.duplicate.is_some() || !path.is_empty()).then(|| Box::new(keys));
-        JsonError { path, keys, ..JsonError::at_offset(text, offset, kind, message, help) }
+        let named_keys = (keys.duplicate.is_some() || !path.is_empty()).then(|| Box::new(keys));
+        JsonError { path, named_keys, ..JsonError::at_offset(text, offset, kind, message, help) }
     }
 
     pub(super) fn not_an_object(text: &str, value: &Value) -> JsonError {
@@ -310,7 +310,7 @@ impl JsonError {
         let preceding = &text[..offset];
         let line = 1 + preceding.bytes().filter(|&b| b == b'\n').count();
         let column = 1 + preceding.chars().rev().take_while(|&c| c != '\n').count();
-        JsonError { kind, message, help, path: String::new(), keys: None, line, column, offset }
+        JsonError { kind, message, help, path: String::new(), named_keys: None, line, column, offset }
     }
 }
 

@@ -20,9 +20,9 @@ pub struct DecimalPaths {
 impl DecimalPaths {
     /// Returns a tree without paths: no number keeps digits that a float would round.
     pub fn none() -> &'static DecimalPaths {
-        static NONE: DecimalPaths =
+        static NO_DECIMAL_PATHS: DecimalPaths =
             DecimalPaths { has_number: false, elements: None, fields: BTreeMap::new() };
-        &NONE
+        &NO_DECIMAL_PATHS
     }
 
     /// True if the tree has no paths: no number keeps digits that a float would round.

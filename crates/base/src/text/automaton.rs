@@ -29,7 +29,7 @@ const LITERALS_PER_DUMMY_STATE: usize = 64;
 pub struct LiteralAutomaton {
     inner: AhoCorasick,
     /// Pattern id of the first literal: 1 if a dummy pattern precedes the literals, otherwise 0.
-    first_id: usize,
+    first_literal_id: usize,
 }
 
 impl LiteralAutomaton {
@@ -53,7 +53,7 @@ impl LiteralAutomaton {
         let is_long = literals.iter().any(|literal| literal.as_ref().len() >= MIN_LENGTH_FOR_NFA);
         let representation = is_long.then_some(AhoCorasickKind::ContiguousNFA);
         let inner = AhoCorasick::builder().match_kind(kind).kind(representation).build(patterns)?;
-        Ok(LiteralAutomaton { inner, first_id: usize::from(dummy_pattern.is_some()) })
+        Ok(LiteralAutomaton { inner, first_literal_id: usize::from(dummy_pattern.is_some()) })
     }
 
     /// Builds an automaton that only reports whether a text contains any literal. Returns an error
@@ -73,7 +73,8 @@ impl LiteralAutomaton {
     /// overlapping ones. Requires [`MatchKind::Standard`].
     pub fn overlapping_matches(&self, text: &str) -> impl Iterator<Item = (usize, Range<usize>)> {
         let matches = self.inner.find_overlapping_iter(text);
-        matches.map(|occurrence| (occurrence.pattern().as_usize() - self.first_id, occurrence.range()))
+        matches
+            .map(|occurrence| (occurrence.pattern().as_usize() - self.first_literal_id, occurrence.range()))
     }
 
     /// Returns the approximate memory use of the automaton in bytes.

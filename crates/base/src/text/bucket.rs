@@ -142,7 +142,7 @@ pub fn murmur3_finalize(mut h: u64) -> u64 {
 mod tests {
     use super::*;
 
-    const GOLDEN: [(&str, i64); 14] = [
+    const BUCKETS_BY_ANOTHER_PROGRAM: [(&str, i64); 14] = [
         ("", 42),
         ("a", 15),
         ("b", 4),
@@ -162,8 +162,8 @@ mod tests {
     /// Expected values computed by an independent Python program. Changing a value would move users
     /// to other buckets in every running rollout.
     #[test]
-    fn golden_values() {
-        for (key, expected) in GOLDEN {
+    fn buckets_equal_the_ones_of_another_program() {
+        for (key, expected) in BUCKETS_BY_ANOTHER_PROGRAM {
             assert_eq!(BucketHash::Rulec.bucket(key, ""), Bucket::Number(expected), "{key:?}");
         }
     }
@@ -171,7 +171,7 @@ mod tests {
     /// More buckets divide each of the 100 buckets: a key stays within its coarser bucket.
     #[test]
     fn finer_buckets_divide_coarser_ones() {
-        for (key, expected) in GOLDEN {
+        for (key, expected) in BUCKETS_BY_ANOTHER_PROGRAM {
             assert_eq!(bucket_of(key, "", 100), Some(expected), "{key:?}");
             for count in [1000, 10_000, 1_000_000] {
                 let fine = bucket_of(key, "", count).expect("a number of buckets");
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn spreads_evenly() {
+    fn keys_spread_evenly_over_the_buckets() {
         for (name, key) in [
             ("numbers", (|i| i.to_string()) as fn(u32) -> String),
             ("users", |i| format!("user-{i:08}")),

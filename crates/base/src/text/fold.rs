@@ -21,10 +21,10 @@ use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 const PAGE_CHARS: usize = 256;
 
 /// A two-level table that maps a character to its folded form. A page has the folded forms of 256
-/// consecutive characters. `index[c / 256]` is 0 if no character of the page folds. Otherwise it is
-/// the index of the page in `pages` plus one.
+/// consecutive characters. `page_numbers[c / 256]` is 0 if no character of the page folds.
+/// Otherwise it is the index of the page in `pages` plus one.
 struct FoldTable {
-    index: Vec<u8>,
+    page_numbers: Vec<u8>,
     pages: Vec<[char; PAGE_CHARS]>,
 }
 
@@ -35,37 +35,37 @@ impl FoldTable {
     /// equal to another character when case is ignored. Each of them is changed by some case
     /// mapping, so only such characters are looked up. A test checks every character.
     fn build() -> FoldTable {
-        let mut table = FoldTable { index: Vec::new(), pages: Vec::new() };
+        let mut table = FoldTable { page_numbers: Vec::new(), pages: Vec::new() };
         for c in cased_chars() {
             let class = chars_equal_to(c);
             let representative = class_representative(&class);
             if representative != c {
-                table.set(c, representative);
+                table.set_folded(c, representative);
             }
         }
         table
     }
 
-    fn set(&mut self, c: char, folded: char) {
+    fn set_folded(&mut self, c: char, folded: char) {
         let (page, offset) = (c as usize / PAGE_CHARS, c as usize % PAGE_CHARS);
-        if self.index.len() <= page {
-            self.index.resize(page + 1, 0);
+        if self.page_numbers.len() <= page {
+            self.page_numbers.resize(page + 1, 0);
         }
-        if self.index[page] == 0 {
+        if self.page_numbers[page] == 0 {
             let first = (page * PAGE_CHARS) as u32;
             self.pages.push(std::array::from_fn(|i| char::from_u32(first + i as u32).unwrap_or_default()));
             // The characters that fold lie on about forty pages. A test counts the pages, so the
             // conversion never fails.
-            self.index[page] = u8::try_from(self.pages.len()).unwrap_or(0);
+            self.page_numbers[page] = u8::try_from(self.pages.len()).unwrap_or(0);
         }
-        if let Some(page) = self.pages.get_mut((self.index[page] as usize).wrapping_sub(1)) {
+        if let Some(page) = self.pages.get_mut((self.page_numbers[page] as usize).wrapping_sub(1)) {
             page[offset] = folded;
         }
     }
 
     #[inline]
-    fn get(&self, c: char) -> char {
-        match self.index.get(c as usize / PAGE_CHARS) {
+    fn folded(&self, c: char) -> char {
+        match self.page_numbers.get(c as usize / PAGE_CHARS) {
             None | Some(0) => c,
             Some(&page) => self.pages.get(page as usize - 1).map_or(c, |page| page[c as usize % PAGE_CHARS]),
         }
@@ -109,7 +109,7 @@ fn only_char(mut chars: impl Iterator<Item = char>) -> Option<char> {
 /// Idempotent. `fold_char(a) == fold_char(b)` exactly if `(?i)a` matches `b`.
 #[inline]
 pub fn fold_char(c: char) -> char {
-    if c.is_ascii() { c.to_ascii_lowercase() } else { FOLD_TABLE.get(c) }
+    if c.is_ascii() { c.to_ascii_lowercase() } else { FOLD_TABLE.folded(c) }
 }
 
 /// Returns the full case folding of `c`, which has one to three characters: `ß` and `ẞ` become
@@ -231,7 +231,7 @@ pub fn fold_into(text: &str, out: &mut String) {
                 crate::broken_invariant!("`at` is where a character of the text begins");
                 break;
             };
-            let folded = FOLD_TABLE.get(c);
+            let folded = FOLD_TABLE.folded(c);
             if folded != c {
                 push_ascii_folded(&text[copied..at], out);
                 out.push(folded);
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn table_stays_small() {
+    fn fold_table_stays_small() {
         let table = FoldTable::build();
         assert!(table.pages.len() < 100, "{} pages", table.pages.len());
     }

@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn modes() {
+    fn text_modes_change_what_matches() {
         use super::super::NormalizationForm;
         let mode = TextMode { fold: true, full: false, form: NormalizationForm::Nfkc };
         for (pattern, text, expected) in [
@@ -276,20 +276,22 @@ mod tests {
     struct Random(u64);
 
     impl Random {
-        fn below(&mut self, n: usize) -> usize {
+        fn number_below(&mut self, n: usize) -> usize {
             self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
             let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
             let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
             ((z ^ (z >> 31)) % n as u64) as usize
         }
 
-        fn text(&mut self, alphabet: &[char], longest: usize) -> String {
-            (0..self.below(longest + 1)).map(|_| alphabet[self.below(alphabet.len())]).collect()
+        fn random_text(&mut self, alphabet: &[char], max_chars: usize) -> String {
+            (0..self.number_below(max_chars + 1))
+                .map(|_| alphabet[self.number_below(alphabet.len())])
+                .collect()
         }
     }
 
     /// Returns a regular expression that matches the same texts as the `like` pattern.
-    fn to_regex(pattern: &str) -> String {
+    fn pattern_to_regex(pattern: &str) -> String {
         let mut out = String::from("(?s)^");
         for token in tokenize_pattern(pattern) {
             match token {
@@ -307,11 +309,11 @@ mod tests {
         let mut random = Random(42);
         let mut matched = 0;
         for _ in 0..3_000 {
-            let pattern = random.text(&['a', 'b', '文', '*', '*', '?', '\\', '\n'], 8);
+            let pattern = random.random_text(&['a', 'b', '文', '*', '*', '?', '\\', '\n'], 8);
             let glob = Glob::with_mode(&pattern, TextMode::PLAIN);
-            let regex = regex::Regex::new(&to_regex(&pattern)).expect("always valid");
+            let regex = regex::Regex::new(&pattern_to_regex(&pattern)).expect("always valid");
             for _ in 0..20 {
-                let text = random.text(&['a', 'a', 'b', '文', '\n', '*', '\\'], 10);
+                let text = random.random_text(&['a', 'a', 'b', '文', '\n', '*', '\\'], 10);
                 let expected = regex.is_match(&text);
                 matched += u32::from(expected);
                 assert_eq!(glob.matches(&text), expected, "{text:?} like {pattern:?}");

@@ -53,14 +53,14 @@ pub fn edge_addresses(network: &str) -> Option<Vec<IpAddr>> {
         IpAddr::V6(_) => None,
     });
     let mapped: Vec<IpAddr> = mapped.collect();
-    if let (IpAddr::V4(_), Some(end)) = (first, next_address(LAST_MAPPED.into())) {
+    if let (IpAddr::V4(_), Some(end)) = (first, next_address(LAST_IPV4_MAPPED_ADDRESS.into())) {
         edges.extend(mapped.into_iter().chain([end]));
     }
     Some(edges)
 }
 
 /// The last IPv4 address, 255.255.255.255, written as an IPv6 address.
-const LAST_MAPPED: std::net::Ipv6Addr = std::net::Ipv4Addr::BROADCAST.to_ipv6_mapped();
+const LAST_IPV4_MAPPED_ADDRESS: std::net::Ipv6Addr = std::net::Ipv4Addr::BROADCAST.to_ipv6_mapped();
 
 fn next_address(address: IpAddr) -> Option<IpAddr> {
     match address {

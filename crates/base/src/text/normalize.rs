@@ -226,7 +226,7 @@ impl_codec!(struct TextMode { fold, full, form });
 mod tests {
     use super::*;
 
-    const NONE: TextMode = TextMode::PLAIN;
+    const UNCHANGED: TextMode = TextMode::PLAIN;
     const FOLD: TextMode = TextMode { fold: true, full: false, form: NormalizationForm::None };
     const NFC: TextMode = TextMode { fold: false, full: false, form: NormalizationForm::Nfc };
     const NFKC: TextMode = TextMode { fold: false, full: false, form: NormalizationForm::Nfkc };
@@ -234,15 +234,16 @@ mod tests {
     const FOLD_NFKC: TextMode = TextMode { fold: true, full: false, form: NormalizationForm::Nfkc };
     const VISIBLE: TextMode = TextMode { fold: false, full: false, form: NormalizationForm::Visible };
     const FOLD_VISIBLE: TextMode = TextMode { fold: true, full: false, form: NormalizationForm::Visible };
-    const STRICT: TextMode = TextMode { fold: false, full: false, form: NormalizationForm::StrictNfkc };
-    const FOLD_STRICT: TextMode = TextMode { fold: true, full: false, form: NormalizationForm::StrictNfkc };
-    const FULL: TextMode = TextMode { full: true, ..FOLD };
-    const FULL_NFC: TextMode = TextMode { full: true, ..FOLD_NFC };
+    const STRICT_NFKC: TextMode = TextMode { fold: false, full: false, form: NormalizationForm::StrictNfkc };
+    const FOLD_STRICT_NFKC: TextMode =
+        TextMode { fold: true, full: false, form: NormalizationForm::StrictNfkc };
+    const FULL_FOLD: TextMode = TextMode { full: true, ..FOLD };
+    const FULL_FOLD_NFC: TextMode = TextMode { full: true, ..FOLD_NFC };
     const FULL_FOLD_NFKC: TextMode = TextMode { full: true, ..FOLD_NFKC };
-    const FULL_VISIBLE: TextMode = TextMode { full: true, ..FOLD_VISIBLE };
-    const FULL_STRICT: TextMode = TextMode { full: true, ..FOLD_STRICT };
-    const ALL: [TextMode; 15] = [
-        NONE,
+    const FULL_FOLD_VISIBLE: TextMode = TextMode { full: true, ..FOLD_VISIBLE };
+    const FULL_FOLD_STRICT_NFKC: TextMode = TextMode { full: true, ..FOLD_STRICT_NFKC };
+    const ALL_MODES: [TextMode; 15] = [
+        UNCHANGED,
         FOLD,
         NFC,
         NFKC,
@@ -250,18 +251,18 @@ mod tests {
         FOLD_NFKC,
         VISIBLE,
         FOLD_VISIBLE,
-        STRICT,
-        FOLD_STRICT,
-        FULL,
-        FULL_NFC,
+        STRICT_NFKC,
+        FOLD_STRICT_NFKC,
+        FULL_FOLD,
+        FULL_FOLD_NFC,
         FULL_FOLD_NFKC,
-        FULL_VISIBLE,
-        FULL_STRICT,
+        FULL_FOLD_VISIBLE,
+        FULL_FOLD_STRICT_NFKC,
     ];
 
     /// Prepares `text` and checks three laws. The result is borrowed exactly if nothing changes,
     /// appending gives the same text, and preparing again changes nothing.
-    fn check(mode: TextMode, text: &str) -> String {
+    fn prepare_and_check_laws(mode: TextMode, text: &str) -> String {
         let prepared = mode.prepare(text);
         assert_eq!(matches!(prepared, Cow::Borrowed(_)), prepared == text, "{mode:?} {text:?}: borrowed");
         let mut out = String::from("e");
@@ -274,7 +275,7 @@ mod tests {
     #[test]
     fn prepares_examples() {
         for (mode, text, expected) in [
-            (NONE, "Cafe\u{301} Ａ", "Cafe\u{301} Ａ"),
+            (UNCHANGED, "Cafe\u{301} Ａ", "Cafe\u{301} Ａ"),
             (FOLD, "CAFE\u{301} Ａ", "cafe\u{301} ａ"),
             (NFC, "Cafe\u{301} Ａ", "Café Ａ"),
             (NFC, "Café", "Café"),
@@ -290,15 +291,15 @@ mod tests {
             (FOLD_NFKC, "UR\u{200b}Ｇent \u{2060}", "urgent "),
             (VISIBLE, "e\u{200d}\u{301} Ａ\u{feff}", "é Ａ"),
             (FOLD_VISIBLE, "J\u{ad}\u{30c}", "ǰ"),
-            (STRICT, "ur\u{ad}Ｇent", "ur\u{ad}Gent"),
+            (STRICT_NFKC, "ur\u{ad}Ｇent", "ur\u{ad}Gent"),
             (NFC, "ur\u{ad}gent", "ur\u{ad}gent"),
-            (FULL, "STRAẞE straße ŉ İı", "strasse strasse ʼn i\u{307}ı"),
-            (FULL, "Plain TEXT", "plain text"),
-            (FULL_NFC, "H\u{331} ẖ ß", "ẖ ẖ ss"),
+            (FULL_FOLD, "STRAẞE straße ŉ İı", "strasse strasse ʼn i\u{307}ı"),
+            (FULL_FOLD, "Plain TEXT", "plain text"),
+            (FULL_FOLD_NFC, "H\u{331} ẖ ß", "ẖ ẖ ss"),
             (FULL_FOLD_NFKC, "ＳＴＲＡẞＥ ﬃ", "strasse ffi"),
-            (FULL_VISIBLE, "stra\u{ad}ße", "strasse"),
+            (FULL_FOLD_VISIBLE, "stra\u{ad}ße", "strasse"),
         ] {
-            assert_eq!(check(mode, text), expected, "{mode:?} {text:?}");
+            assert_eq!(prepare_and_check_laws(mode, text), expected, "{mode:?} {text:?}");
         }
     }
 
@@ -317,8 +318,8 @@ mod tests {
             {
                 text.clear();
                 text.extend([before, c.encode_utf8(&mut [0; 4]), after]);
-                for mode in ALL {
-                    check(mode, &text);
+                for mode in ALL_MODES {
+                    prepare_and_check_laws(mode, &text);
                 }
             }
         }
@@ -334,9 +335,12 @@ mod tests {
             for (before, after) in marks.iter().flat_map(|before| marks.map(|after| (before, after))) {
                 let text = format!("{before}{c}{after}{c}{c}{after}");
                 let plain: String = text.nfkc().collect();
-                assert_eq!((check(NFKC, &text), check(STRICT, &text)), (plain.clone(), plain.clone()));
+                assert_eq!(
+                    (prepare_and_check_laws(NFKC, &text), prepare_and_check_laws(STRICT_NFKC, &text)),
+                    (plain.clone(), plain.clone())
+                );
                 let folded: String = plain.chars().map(fold_char).nfkc().collect();
-                assert_eq!(check(FOLD_NFKC, &text), folded);
+                assert_eq!(prepare_and_check_laws(FOLD_NFKC, &text), folded);
             }
         }
     }
@@ -377,9 +381,9 @@ mod tests {
     }
 
     #[test]
-    fn knows_plain() {
-        assert_eq!(ALL.map(TextMode::is_plain).iter().filter(|plain| **plain).count(), 1);
-        assert!(NONE.is_plain());
+    fn only_one_mode_is_plain() {
+        assert_eq!(ALL_MODES.map(TextMode::is_plain).iter().filter(|plain| **plain).count(), 1);
+        assert!(UNCHANGED.is_plain());
         assert_eq!(TextMode::default(), TextMode::PLAIN);
     }
 }

@@ -17,9 +17,9 @@ const MAX_CACHED_STATES: usize = 128 << 20;
 struct ParseCache {
     /// The parsed regular expressions, by their source text. The first map holds case-sensitive
     /// expressions, the second case-insensitive ones.
-    parsed: [HashMap<Box<str>, Arc<Hir>>; 2],
+    expressions: [HashMap<Box<str>, Arc<Hir>>; 2],
     /// Total number of automaton states of the cached regular expressions.
-    size: usize,
+    state_count: usize,
 }
 
 thread_local! {
@@ -33,7 +33,8 @@ thread_local! {
 /// error.
 pub fn parse_cached(pattern: &str, ignore_case: bool) -> Result<Arc<Hir>, Box<regex_syntax::Error>> {
     let case_index = usize::from(ignore_case);
-    let cached = PARSE_CACHE.with_borrow(|cache| cache.as_ref()?.parsed[case_index].get(pattern).cloned());
+    let cached =
+        PARSE_CACHE.with_borrow(|cache| cache.as_ref()?.expressions[case_index].get(pattern).cloned());
     if let Some(cached) = cached {
         return Ok(cached);
     }
@@ -42,9 +43,9 @@ pub fn parse_cached(pattern: &str, ignore_case: bool) -> Result<Arc<Hir>, Box<re
     PARSE_CACHE.with_borrow_mut(|cache| {
         let Some(cache) = cache else { return };
         let size = count_states(&hir);
-        if size <= MAX_CACHED_STATES.saturating_sub(cache.size) {
-            cache.size += size;
-            cache.parsed[case_index].insert(pattern.into(), Arc::clone(&hir));
+        if size <= MAX_CACHED_STATES.saturating_sub(cache.state_count) {
+            cache.state_count += size;
+            cache.expressions[case_index].insert(pattern.into(), Arc::clone(&hir));
         }
     });
     Ok(hir)

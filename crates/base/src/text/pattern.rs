@@ -47,8 +47,8 @@ const MAX_CACHE_BYTES: usize = 64 << 20;
 
 #[derive(Default)]
 struct RegexCache {
-    compiled: HashMap<(String, bool, PatternOrigin), Option<(meta::Regex, u64)>>,
-    size: usize,
+    regexes: HashMap<(String, bool, PatternOrigin), Option<(meta::Regex, u64)>>,
+    bytes: usize,
 }
 
 thread_local! {
@@ -71,18 +71,18 @@ pub fn compile_cached(pattern: &str, ignore_case: bool, origin: PatternOrigin) -
     REGEX_CACHE.with_borrow_mut(|cache| {
         // The key is copied for each lookup. The reference evaluator need not be fast.
         let key = (pattern.to_owned(), ignore_case, origin);
-        if let Some(cached) = cache.compiled.get(&key) {
+        if let Some(cached) = cache.regexes.get(&key) {
             return cached.clone();
         }
         let hir = parse_cached(pattern, ignore_case).ok();
         let states = hir.as_ref().map_or(0, |hir| automaton_states(hir));
         let compiled = compile_for_few_searches(size, pattern, ignore_case).map(|regex| (regex, states));
         let size = pattern.len() + hir.map_or(0, |hir| compiled_size(&hir));
-        if cache.size + size > MAX_CACHE_BYTES {
+        if cache.bytes + size > MAX_CACHE_BYTES {
             *cache = RegexCache::default();
         }
-        cache.size += size;
-        cache.compiled.insert(key, compiled.clone());
+        cache.bytes += size;
+        cache.regexes.insert(key, compiled.clone());
         compiled
     })
 }
@@ -99,16 +99,16 @@ pub enum CaptureGroup<'g> {
 }
 
 /// A compiled regular expression, with reusable memory for the byte ranges of its groups.
-struct Capturing {
+struct CapturingRegex {
     regex: Regex,
-    states: u64,
-    locations: CaptureLocations,
+    state_count: u64,
+    group_locations: CaptureLocations,
 }
 
 #[derive(Default)]
 struct CaptureCache {
-    capturing: HashMap<String, Option<Capturing>>,
-    size: usize,
+    regexes: HashMap<String, Option<CapturingRegex>>,
+    bytes: usize,
 }
 
 thread_local! {
@@ -126,31 +126,32 @@ pub fn capture_cached(
     may_search: impl FnOnce(u64) -> bool,
 ) -> Option<Range<usize>> {
     CAPTURE_CACHE.with_borrow_mut(|cache| {
-        if !cache.capturing.contains_key(pattern) {
+        if !cache.regexes.contains_key(pattern) {
             let hir = parse_cached(pattern, false).ok();
             let size = pattern.len() + hir.as_ref().map_or(0, |hir| compiled_size(hir));
-            if cache.size + size > MAX_CACHE_BYTES {
+            if cache.bytes + size > MAX_CACHE_BYTES {
                 *cache = CaptureCache::default();
             }
-            cache.size += size;
-            let capturing = compile_regex(pattern, false).ok().map(|regex| Capturing {
-                states: hir.map_or(0, |hir| automaton_states(&hir)),
-                locations: regex.capture_locations(),
+            cache.bytes += size;
+            let capturing = compile_regex(pattern, false).ok().map(|regex| CapturingRegex {
+                state_count: hir.map_or(0, |hir| automaton_states(&hir)),
+                group_locations: regex.capture_locations(),
                 regex,
             });
-            cache.capturing.insert(pattern.to_owned(), capturing);
+            cache.regexes.insert(pattern.to_owned(), capturing);
         }
-        let Capturing { regex, states, locations } = cache.capturing.get_mut(pattern)?.as_mut()?;
+        let CapturingRegex { regex, state_count, group_locations } =
+            cache.regexes.get_mut(pattern)?.as_mut()?;
         let number = match group {
             CaptureGroup::First => usize::from(regex.captures_len() > 1),
             CaptureGroup::Number(number) => number,
             CaptureGroup::Name(name) => regex.capture_names().position(|other| other == Some(name))?,
         };
-        if !may_search(*states) {
+        if !may_search(*state_count) {
             return None;
         }
-        regex.captures_read(locations, text)?;
-        locations.get(number).map(|(start, end)| start..end)
+        regex.captures_read(group_locations, text)?;
+        group_locations.get(number).map(|(start, end)| start..end)
     })
 }
 

@@ -37,13 +37,13 @@ impl PreparedTexts {
     }
 
     /// Returns `text`, normalized and case-folded by `mode`; the plain mode returns `text` itself.
-    /// `number` is the number of the slot (the message field) that contains the text. The result is
-    /// stored for this slot until the next decision (another `epoch`), and later calls with this
-    /// number return it. With [`UNCACHED_SLOT`], nothing is stored.
+    /// `slot_number` is the number of the slot (the message field) that contains the text. The
+    /// result is stored for this slot until the next decision (another `epoch`), and later calls
+    /// with this number return it. With [`UNCACHED_SLOT`], nothing is stored.
     #[inline]
     pub fn get_or_prepare<'t>(
         &'t mut self,
-        number: u32,
+        slot_number: u32,
         epoch: u32,
         mode: TextMode,
         text: &'t str,
@@ -51,11 +51,11 @@ impl PreparedTexts {
         if mode.is_plain() {
             return text;
         }
-        let number = number as usize;
-        if number >= self.slots.len() {
+        let slot_index = slot_number as usize;
+        if slot_index >= self.slots.len() {
             return self.prepare_transient(mode, text);
         }
-        let slot = &mut self.slots[number];
+        let slot = &mut self.slots[slot_index];
         if slot.epoch != epoch {
             slot.epoch = epoch;
             slot.text.clear();
@@ -79,8 +79,8 @@ impl PreparedTexts {
     /// Returns the normalized and case-folded text that [`PreparedTexts::get_or_prepare`] stored
     /// for a slot number. For [`UNCACHED_SLOT`], returns `text` itself.
     #[inline]
-    pub fn get_kept<'t>(&'t self, number: u32, text: &'t str) -> &'t str {
-        self.slots.get(number as usize).map_or(text, |slot| &slot.text)
+    pub fn get_kept<'t>(&'t self, slot_number: u32, text: &'t str) -> &'t str {
+        self.slots.get(slot_number as usize).map_or(text, |slot| &slot.text)
     }
 }
 

@@ -37,10 +37,10 @@ pub struct SimilarityPattern {
     chars: Vec<char>,
     /// Maps an ASCII code to the index of the character in `chars` plus one. 0 means that the text
     /// does not contain the character.
-    ascii: Box<[u32; 128]>,
+    ascii_indices: Box<[u32; 128]>,
     /// The offset in `masks` where the masks of `chars[i]` begin. One extra entry marks the end of
     /// the last character's masks.
-    starts: Vec<usize>,
+    mask_starts: Vec<usize>,
     /// The positions of each character, as pairs of block index and bit mask. Ascending by block;
     /// blocks without the character are left out.
     masks: Vec<(usize, u64)>,
@@ -53,7 +53,7 @@ impl SimilarityPattern {
         for_each_normalized_char(text, |c| positions.push((c, positions.len())));
         let len = positions.len();
         positions.sort_unstable();
-        let (mut chars, mut starts, mut masks) = (Vec::new(), Vec::new(), Vec::<(usize, u64)>::new());
+        let (mut chars, mut mask_starts, mut masks) = (Vec::new(), Vec::new(), Vec::<(usize, u64)>::new());
         for (c, position) in positions {
             let (block, bit) = (position / BLOCK_BITS, 1 << (position % BLOCK_BITS));
             match masks.last_mut() {
@@ -61,16 +61,16 @@ impl SimilarityPattern {
                 _ => {
                     if chars.last() != Some(&c) {
                         chars.push(c);
-                        starts.push(masks.len());
+                        mask_starts.push(masks.len());
                     }
                     masks.push((block, bit));
                 }
             }
         }
-        starts.push(masks.len());
-        let mut ascii = Box::new([0; 128]);
+        mask_starts.push(masks.len());
+        let mut ascii_indices = Box::new([0; 128]);
         for (index_plus_one, &c) in (1..).zip(&chars) {
-            if let Some(entry) = ascii.get_mut(c as usize) {
+            if let Some(entry) = ascii_indices.get_mut(c as usize) {
                 *entry = index_plus_one;
             }
         }
@@ -78,8 +78,8 @@ impl SimilarityPattern {
             original_char_count: text.chars().count(),
             prepared_len: len,
             chars,
-            ascii,
-            starts,
+            ascii_indices,
+            mask_starts,
             masks,
         }
     }
@@ -91,13 +91,13 @@ impl SimilarityPattern {
 
     /// Returns the positions of `c` in the prepared text, as pairs of block index and bit mask.
     fn char_masks(&self, c: char) -> &[(usize, u64)] {
-        let char_index = match self.ascii.get(c as usize) {
+        let char_index = match self.ascii_indices.get(c as usize) {
             Some(&char_index) => (char_index as usize).checked_sub(1),
             None => self.chars.binary_search(&c).ok(),
         };
         char_index
             .and_then(|char_index| {
-                self.masks.get(*self.starts.get(char_index)?..*self.starts.get(char_index + 1)?)
+                self.masks.get(*self.mask_starts.get(char_index)?..*self.mask_starts.get(char_index + 1)?)
             })
             .unwrap_or_default()
     }
@@ -108,7 +108,7 @@ impl SimilarityPattern {
     pub fn score(&self, text: &str, scratch: &mut Scratch) -> f64 {
         let mut column = DistanceColumn::new(self, scratch);
         for_each_normalized_char(text, |c| column.advance_column(self.char_masks(c)));
-        let longer_len = self.prepared_len.max(column.steps);
+        let longer_len = self.prepared_len.max(column.processed_chars);
         if longer_len == 0 { 1.0 } else { (longer_len - column.distance) as f64 / longer_len as f64 }
     }
 }
@@ -117,35 +117,40 @@ impl SimilarityPattern {
 /// and the characters of the other text processed so far.
 struct DistanceColumn<'a> {
     /// The column's values as bit masks, one pair for each block of 64 cells; see [`Scratch`].
-    vertical: &'a mut [(u64, u64)],
+    cell_differences: &'a mut [(u64, u64)],
     /// The bit mask of the column's last cell, within the last block of 64 cells.
-    lowest: u64,
+    last_cell_bit: u64,
     /// The value of the column's last cell: the distance between the whole prepared text and the
     /// processed characters.
     distance: usize,
     /// Number of characters of the other text processed so far.
-    steps: usize,
+    processed_chars: usize,
 }
 
 impl<'a> DistanceColumn<'a> {
     fn new(pattern: &SimilarityPattern, scratch: &'a mut Scratch) -> Self {
         scratch.clear();
         scratch.resize(pattern.prepared_len.div_ceil(BLOCK_BITS), (!0, 0));
-        let lowest = 1 << (pattern.prepared_len.wrapping_sub(1) % BLOCK_BITS);
-        DistanceColumn { vertical: scratch, lowest, distance: pattern.prepared_len, steps: 0 }
+        let last_cell_bit = 1 << (pattern.prepared_len.wrapping_sub(1) % BLOCK_BITS);
+        DistanceColumn {
+            cell_differences: scratch,
+            last_cell_bit,
+            distance: pattern.prepared_len,
+            processed_chars: 0,
+        }
     }
 
     /// Processes one character of the other text; `masks` are its positions in the prepared text.
     fn advance_column(&mut self, masks: &[(usize, u64)]) {
-        self.steps += 1;
+        self.processed_chars += 1;
         // Bit masks of the cells that are one more, and one less, than the cell to the left. The
         // values of the row above the table increase by one per character. If there are no blocks,
         // this row is the whole table.
         let (mut carry_up, mut carry_down) = (1, 0);
-        let (mut up, mut down) = (self.lowest, 0);
+        let (mut up, mut down) = (self.last_cell_bit, 0);
         let mut masks = masks.iter();
         let mut next = masks.next();
-        for (block, (more, less)) in self.vertical.iter_mut().enumerate() {
+        for (block, (more, less)) in self.cell_differences.iter_mut().enumerate() {
             let mask = match next {
                 Some(&(at, mask)) if at == block => {
                     next = masks.next();
@@ -163,8 +168,8 @@ impl<'a> DistanceColumn<'a> {
             *more = shifted_down | !(zero | shifted_up);
             *less = zero & shifted_up;
         }
-        self.distance += usize::from(up & self.lowest != 0);
-        self.distance -= usize::from(down & self.lowest != 0);
+        self.distance += usize::from(up & self.last_cell_bit != 0);
+        self.distance -= usize::from(down & self.last_cell_bit != 0);
     }
 }
 

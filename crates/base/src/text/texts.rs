@@ -15,13 +15,13 @@ pub struct TextIds {
     long_ids: HashMap<Box<[u8]>, u32, foldhash::fast::FixedState>,
     /// A bit set of the lengths, modulo 64, of the long texts in the map. Most long texts of a
     /// message have none of these lengths, so they need not be hashed.
-    lengths: u64,
+    long_lengths: u64,
 }
 
 /// A short text in the encoding of [`pack_short_text`], with its length and its id.
 #[derive(Clone, Copy, Debug)]
 struct TextSlot {
-    key: (u64, u64),
+    packed_text: (u64, u64),
     length: u32,
     id: u32,
 }
@@ -64,18 +64,18 @@ impl TextIds {
     /// Returns the id of a text, or `None` if the map does not contain it.
     #[inline(always)]
     pub fn get(&self, text: &[u8]) -> Option<u32> {
-        if text.len() > MAX_SHORT_BYTES { self.get_long(text) } else { self.get_short(text) }
+        if text.len() > MAX_SHORT_BYTES { self.get_long_text_id(text) } else { self.get_short(text) }
     }
 
     /// Returns the id of a text of up to sixteen bytes; `None` if the map has no such text.
     #[inline(always)]
     pub fn get_short(&self, text: &[u8]) -> Option<u32> {
-        let key = pack_short_text(text)?;
+        let packed_text = pack_short_text(text)?;
         let mask = self.slots.len().wrapping_sub(1);
-        let mut index = hash_words(key, text.len());
+        let mut index = hash_words(packed_text, text.len());
         loop {
             let slot = self.slots.get(index & mask)?;
-            if slot.length == text.len() as u32 && slot.key == key {
+            if slot.length == text.len() as u32 && slot.packed_text == packed_text {
                 return Some(slot.id);
             }
             if slot.length == EMPTY_SLOT_LENGTH {
@@ -85,14 +85,14 @@ impl TextIds {
         }
     }
 
-    fn get_long(&self, text: &[u8]) -> Option<u32> {
-        if self.lengths >> (text.len() % 64) & 1 == 0 { None } else { self.long_ids.get(text).copied() }
+    fn get_long_text_id(&self, text: &[u8]) -> Option<u32> {
+        if self.long_lengths >> (text.len() % 64) & 1 == 0 { None } else { self.long_ids.get(text).copied() }
     }
 
     /// Adds a text with its id to the map. A text that is already present keeps its id.
     pub fn insert(&mut self, text: &str, id: u32) {
-        let Some(key) = pack_short_text(text.as_bytes()) else {
-            self.lengths |= 1 << (text.len() % 64);
+        let Some(packed_text) = pack_short_text(text.as_bytes()) else {
+            self.long_lengths |= 1 << (text.len() % 64);
             self.long_ids.entry(text.as_bytes().into()).or_insert(id);
             return;
         };
@@ -107,13 +107,13 @@ impl TextIds {
         }
         if self.get(text.as_bytes()).is_none() {
             self.short_count += 1;
-            self.insert_slot(TextSlot { key, length: text.len() as u32, id });
+            self.insert_slot(TextSlot { packed_text, length: text.len() as u32, id });
         }
     }
 
     fn insert_slot(&mut self, slot: TextSlot) {
         let mask = self.slots.len().wrapping_sub(1);
-        let mut index = hash_words(slot.key, slot.length as usize) & mask;
+        let mut index = hash_words(slot.packed_text, slot.length as usize) & mask;
         while self.slots[index].length != EMPTY_SLOT_LENGTH {
             index = (index + 1) & mask;
         }
@@ -130,7 +130,7 @@ impl TextIds {
     }
 }
 
-const VACANT_SLOT: TextSlot = TextSlot { key: (0, 0), length: EMPTY_SLOT_LENGTH, id: 0 };
+const VACANT_SLOT: TextSlot = TextSlot { packed_text: (0, 0), length: EMPTY_SLOT_LENGTH, id: 0 };
 
 #[cfg(test)]
 mod tests {

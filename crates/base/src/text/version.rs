@@ -86,8 +86,8 @@ mod tests {
             (SMALLEST_VERSION, "0.0.0-0.0", "0.0.0-1"),
         ] {
             assert_eq!(next_version(version).as_deref(), Some(next));
-            assert_eq!(order(version, next), Some(Ordering::Less));
-            assert_eq!(order(next, above), Some(Ordering::Less));
+            assert_eq!(compare_version_texts(version, next), Some(Ordering::Less));
+            assert_eq!(compare_version_texts(next, above), Some(Ordering::Less));
         }
         assert_eq!(next_version("x"), None);
         assert_eq!(neighbouring_releases("1.10"), ["1.10.1", "1.9.0"]);
@@ -95,14 +95,14 @@ mod tests {
         assert_eq!(neighbouring_releases("0"), ["0.0.1"]);
     }
 
-    fn order(left: &str, right: &str) -> Option<Ordering> {
+    fn compare_version_texts(left: &str, right: &str) -> Option<Ordering> {
         let text = |written: &str| parse_version(written).map(|version| version.to_string());
         compare_versions(&text(left)?, &text(right)?)
     }
 
     /// Expected orders on which the test suites of GrowthBook and Unleash agree.
     #[test]
-    fn known_orders() {
+    fn versions_are_ordered_as_other_systems_do() {
         for (less, greater) in [
             ("0.9.99", "1.0.0"),
             ("0.9.0", "0.10.0"),
@@ -123,8 +123,8 @@ mod tests {
             ("2.0.0-alpha.1", "2.0.0-beta.1"),
             ("1.9.1-beta.1", "2.0.0-alpha.1"),
         ] {
-            assert_eq!(order(less, greater), Some(Ordering::Less), "{less} < {greater}");
-            assert_eq!(order(greater, less), Some(Ordering::Greater), "{greater} > {less}");
+            assert_eq!(compare_version_texts(less, greater), Some(Ordering::Less), "{less} < {greater}");
+            assert_eq!(compare_version_texts(greater, less), Some(Ordering::Greater), "{greater} > {less}");
         }
         for (left, right) in [
             ("1.2.3", "v1.2.3"),
@@ -135,12 +135,12 @@ mod tests {
             ("1.2-rc.1", "1.2.0-rc.1"),
             (" 2.0.0", "2.0.0\n"),
         ] {
-            assert_eq!(order(left, right), Some(Ordering::Equal), "{left} == {right}");
+            assert_eq!(compare_version_texts(left, right), Some(Ordering::Equal), "{left} == {right}");
         }
     }
 
     #[test]
-    fn texts_that_are_not_versions() {
+    fn texts_that_are_not_versions_are_refused() {
         let long = format!("1.2.3-{}", "a".repeat(MAX_VERSION_BYTES));
         for text in [
             "",

@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn word_characters() {
+    fn word_characters_are_recognized() {
         for (chars, expected) in [
             ("azAZ09_", true),
             (" -+.#@/\\\"'\n", false),
@@ -233,15 +233,15 @@ mod tests {
         }
     }
 
-    fn check(find: fn(&str, &str) -> bool, cases: &[(&str, &str, bool)]) {
+    fn assert_search_results(find: fn(&str, &str) -> bool, cases: &[(&str, &str, bool)]) {
         for &(text, keyword, expected) in cases {
             assert_eq!(find(text, keyword), expected, "{keyword:?} in {text:?}");
         }
     }
 
     #[test]
-    fn contains() {
-        check(
+    fn words_are_found_anywhere_in_a_text() {
+        assert_search_results(
             contains_word,
             &[
                 ("show file now", "file", true),
@@ -290,7 +290,7 @@ mod tests {
     /// Overlapping occurrences are found. The empty keyword occurs once per character, and the
     /// search for it terminates.
     #[test]
-    fn occurrences() {
+    fn overlapping_occurrences_are_found() {
         let places = |searcher: &WordSearcher<'_>, text: &str| {
             let mut found = Vec::new();
             assert!(!searcher.any_match(text, |keyword, place| {
@@ -306,8 +306,8 @@ mod tests {
     }
 
     #[test]
-    fn starts_and_ends() {
-        check(
+    fn words_are_found_at_the_start_and_end() {
+        assert_search_results(
             starts_with_word,
             &[
                 ("show it", "show", true),
@@ -318,7 +318,7 @@ mod tests {
                 ("x", "", true),
             ],
         );
-        check(
+        assert_search_results(
             ends_with_word,
             &[
                 ("the file", "file", true),
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn edges() {
+    fn a_range_must_have_word_edges() {
         for (text, start, end, expected) in [
             ("a b c", 2, 3, true),
             ("abc", 1, 2, false),

@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub struct Fixture {
     pub program: Program,
     pub text: String,
-    vars: u32,
+    var_count: u32,
 }
 
 impl Fixture {
@@ -134,17 +134,17 @@ impl Fixture {
         self.cond(path, CondKind::Predicate(Box::new(predicate)))
     }
 
-    fn joined(&mut self, word: &str, parts: &[Cond]) -> String {
+    fn joined_quotes(&mut self, word: &str, parts: &[Cond]) -> String {
         parts.iter().map(|part| self.quote(part.span)).collect::<Vec<_>>().join(word)
     }
 
     pub fn and(&mut self, parts: Vec<Cond>) -> Cond {
-        let text = self.joined(" and ", &parts);
+        let text = self.joined_quotes(" and ", &parts);
         self.cond(&text, CondKind::And(parts))
     }
 
     pub fn or(&mut self, parts: Vec<Cond>) -> Cond {
-        let text = self.joined(" or ", &parts);
+        let text = self.joined_quotes(" or ", &parts);
         self.cond(&text, CondKind::Or(parts))
     }
 
@@ -154,8 +154,8 @@ impl Fixture {
     }
 
     pub fn var(&mut self, name: &str, kinds: KindSet) -> (Var, Expr) {
-        let id = VarId(self.vars);
-        self.vars += 1;
+        let id = VarId(self.var_count);
+        self.var_count += 1;
         let expr = self.expr(name, ExprKind::Var(id), Ty::from_kinds(kinds));
         (Var { id, name: name.into(), kinds }, expr)
     }

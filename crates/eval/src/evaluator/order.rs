@@ -12,14 +12,14 @@ pub struct HostCallFacts {
     /// Whether the program declares any host function.
     declares_functions: bool,
     /// Whether each `let` calls a host function; `None` if not computed yet.
-    lets: Vec<Option<bool>>,
+    let_calls_host: Vec<Option<bool>>,
 }
 
 impl HostCallFacts {
     pub fn new(program: &Program) -> HostCallFacts {
         HostCallFacts {
             declares_functions: !program.externs.is_empty(),
-            lets: vec![None; program.lets.len()],
+            let_calls_host: vec![None; program.lets.len()],
         }
     }
 
@@ -28,14 +28,14 @@ impl HostCallFacts {
     fn calls_host(&mut self, part: Part<'_>, program: &Program) -> bool {
         match part {
             Part::Let(id) => {
-                if let Some(cached) = self.lets[id.index()] {
+                if let Some(cached) = self.let_calls_host[id.index()] {
                     return cached;
                 }
                 // The entry is set before the recursion, so that even a cycle terminates. The
                 // checker rejects cycles.
-                self.lets[id.index()] = Some(false);
+                self.let_calls_host[id.index()] = Some(false);
                 let calls = self.calls_host(program.let_body(id).part(), program);
-                self.lets[id.index()] = Some(calls);
+                self.let_calls_host[id.index()] = Some(calls);
                 calls
             }
             Part::Expr(Expr { kind: ExprKind::Extern(..), .. }) => true,
@@ -61,19 +61,19 @@ pub type Operands<'a> = SmallVec<[&'a Cond; 8]>;
 /// Returns the operands of an `and` or `or`, in source order. An operand that is itself an `and` or
 /// `or` of the same kind is replaced by its own operands.
 pub fn flatten_operands(cond: &Cond) -> Operands<'_> {
-    fn flatten<'a>(cond: &'a Cond, operands: &mut Operands<'a>) {
+    fn collect_operands<'a>(cond: &'a Cond, operands: &mut Operands<'a>) {
         let (CondKind::And(parts) | CondKind::Or(parts)) = &cond.kind else {
             return broken_invariant!("only an `and` or `or` has operands");
         };
         for part in parts {
             if std::mem::discriminant(&part.kind) == std::mem::discriminant(&cond.kind) {
-                flatten(part, operands);
+                collect_operands(part, operands);
             } else {
                 operands.push(part);
             }
         }
     }
     let mut operands = Operands::new();
-    flatten(cond, &mut operands);
+    collect_operands(cond, &mut operands);
     operands
 }

@@ -21,15 +21,16 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     ) -> Option<T> {
         let length = list.list_len()?;
         let is_closed = self.quantifier_facts.is_closed(quantifier);
-        let enclosing_quantifiers = if is_closed { 0 } else { self.elements.len() - self.hidden_elements };
+        let enclosing_quantifiers =
+            if is_closed { 0 } else { self.elements.len() - self.hidden_element_count };
         let depth = self.quantifier_facts.quantifier_depth(enclosing_quantifiers as u32, body);
         let saved_repeats = self.arena.enter_quantifier(depth, is_closed, length)?;
-        let hidden_elements = self.hidden_elements;
+        let hidden_element_count = self.hidden_element_count;
         if is_closed {
-            self.hidden_elements = self.elements.len();
+            self.hidden_element_count = self.elements.len();
         }
         let result = run_loop(self);
-        self.hidden_elements = hidden_elements;
+        self.hidden_element_count = hidden_element_count;
         self.arena.leave_quantifier(saved_repeats);
         Some(result)
     }

@@ -13,10 +13,10 @@ use smallvec::SmallVec;
 struct SearchState {
     /// Rules whose `goto` led to the current table, in the order in which the search followed the
     /// `goto`s.
-    path: SmallVec<[RuleId; 4]>,
-    /// For each table, whether its search has begun. A table is not searched twice: if its first
-    /// search had chosen a statement, the decision would have ended.
-    searched: Vec<bool>,
+    goto_rules: SmallVec<[RuleId; 4]>,
+    /// For each table, whether its search has begun. A table is not searched twice: if its
+    /// first search had chosen a statement, the decision would have ended.
+    searched_tables: Vec<bool>,
 }
 
 impl<'a, O: Observer<'a>> Evaluator<'a, O> {
@@ -26,16 +26,18 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         if !self.message.is_object() {
             return Choice::none_chosen();
         }
-        let mut state =
-            SearchState { path: SmallVec::new(), searched: vec![false; self.program.tables.len()] };
+        let mut state = SearchState {
+            goto_rules: SmallVec::new(),
+            searched_tables: vec![false; self.program.tables.len()],
+        };
         match self.search_table(entry, &mut state) {
-            Some(chosen) => Choice { chosen: Some(chosen), path: state.path },
+            Some(chosen) => Choice { chosen: Some(chosen), path: state.goto_rules },
             None => Choice::none_chosen(),
         }
     }
 
     fn search_table(&mut self, id: TableId, state: &mut SearchState) -> Option<Chosen> {
-        if std::mem::replace(&mut state.searched[id.index()], true) {
+        if std::mem::replace(&mut state.searched_tables[id.index()], true) {
             return self.observe_step(EvalStep::SearchedBefore(id), |_| None);
         }
         self.observe_step(EvalStep::Table(id), |eval| {
@@ -58,10 +60,10 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             return None;
         }
         let Outcome::Goto(inner) = rule.outcome else { return Some(Chosen::Rule(id)) };
-        state.path.push(id);
+        state.goto_rules.push(id);
         let chosen = self.search_table(inner, state);
         if chosen.is_none() {
-            state.path.pop();
+            state.goto_rules.pop();
         }
         chosen
     }
@@ -90,20 +92,20 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         choices
     }
 
-    /// Adds to `choices` the statements that a table may choose. `searched` says for each table
-    /// whether its search has begun; such a table is not searched again. Returns true if the table
-    /// certainly chooses one of the added statements.
+    /// Adds to `choices` the statements that a table may choose. `searched_tables` says for each
+    /// table whether its search has begun; such a table is not searched again. Returns true
+    /// if the table certainly chooses one of the added statements.
     fn collect_possible_choices(
         &mut self,
         id: TableId,
-        searched: &mut [bool],
+        searched_tables: &mut [bool],
         choices: &mut Vec<Chosen>,
     ) -> bool {
-        if std::mem::replace(&mut searched[id.index()], true) {
+        if std::mem::replace(&mut searched_tables[id.index()], true) {
             return false;
         }
         let mut add_choices = |eval: &mut Self, outcome: &Outcome, chosen: Chosen| match outcome {
-            Outcome::Goto(inner) => eval.collect_possible_choices(*inner, searched, choices),
+            Outcome::Goto(inner) => eval.collect_possible_choices(*inner, searched_tables, choices),
             _ => {
                 choices.push(chosen);
                 true

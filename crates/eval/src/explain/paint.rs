@@ -8,28 +8,28 @@ use crate::trace::Mark;
 pub(super) struct Painter(pub bool);
 
 impl Painter {
-    fn style(self, code: &str, text: &str) -> String {
+    fn paint_with_code(self, code: &str, text: &str) -> String {
         if self.0 && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
     pub fn bold(self, text: &str) -> String {
-        self.style("1", text)
+        self.paint_with_code("1", text)
     }
 
     pub fn dim(self, text: &str) -> String {
-        self.style("2", text)
+        self.paint_with_code("2", text)
     }
 
     pub fn warn(self, text: &str) -> String {
-        self.style("33", text)
+        self.paint_with_code("33", text)
     }
 
     pub fn paint_mark(self, mark: Mark) -> String {
         match mark {
-            Mark::True => self.style("32", "✓"),
-            Mark::False => self.style("31", "✗"),
-            Mark::Unknown => self.style("33", "?"),
-            Mark::Skipped => self.style("2", "–"),
+            Mark::True => self.paint_with_code("32", "✓"),
+            Mark::False => self.paint_with_code("31", "✗"),
+            Mark::Unknown => self.paint_with_code("33", "?"),
+            Mark::Skipped => self.paint_with_code("2", "–"),
         }
     }
 }

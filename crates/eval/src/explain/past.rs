@@ -9,9 +9,9 @@ use rulec_base::text::to_one_line;
 
 /// Returns the data about the earlier messages that decided a condition: the condition of `node`,
 /// or of the only child of `node`, for example if `node` is a negation.
-pub(super) fn past_of(node: &TraceNode) -> Option<&PastTrace> {
+pub(super) fn past_trace_of(node: &TraceNode) -> Option<&PastTrace> {
     node.past.as_ref().or_else(|| match node.children.as_slice() {
-        [child] => past_of(child),
+        [child] => past_trace_of(child),
         _ => None,
     })
 }
@@ -19,7 +19,7 @@ pub(super) fn past_of(node: &TraceNode) -> Option<&PastTrace> {
 /// Returns a phrase that names the newest message that decided the result of the condition. `None`
 /// if no message decided it.
 pub(super) fn deciding_message(node: &TraceNode, language: Language) -> Option<String> {
-    let PastTrace { count, newest, .. } = past_of(node)?;
+    let PastTrace { count, newest, .. } = past_trace_of(node)?;
     let PastMessage { at, age } = newest.as_ref()?;
     let time = match age {
         None => Message::verbatim(to_one_line(at).into_owned()),
@@ -36,7 +36,7 @@ pub(super) fn deciding_message(node: &TraceNode, language: Language) -> Option<S
 /// Returns the number of messages that a quantifier searched, in words. `None` for other
 /// conditions.
 pub(super) fn searched_messages(node: &TraceNode, language: Language) -> Option<String> {
-    let phrase: Message = match past_of(node)?.searched? {
+    let phrase: Message = match past_trace_of(node)?.searched? {
         1 => message!("1 earlier message"),
         count => message!("{} earlier messages", format_thousands(count)),
     };

@@ -54,7 +54,7 @@ struct TreeLine {
     /// Values that a test read, or reasons, shown in the right column.
     notes: Vec<String>,
     /// Whether the notes say why a condition is unknown. Such notes are shown in a warning colour.
-    warn: bool,
+    is_warning: bool,
 }
 
 struct TreeRenderer {
@@ -152,7 +152,7 @@ impl TreeRenderer {
             is_bold: false,
             dim_suffix: String::new(),
             notes: Vec::new(),
-            warn: false,
+            is_warning: false,
         });
         &mut self.lines[index]
     }
@@ -263,7 +263,7 @@ impl TreeRenderer {
         }
         match unknown {
             Some(unknown) => {
-                line.warn = true;
+                line.is_warning = true;
                 line.notes.push(unknown);
             }
             None => {
@@ -304,7 +304,7 @@ impl TreeRenderer {
             }
             Some(Note::LeftOut) => {
                 let line = self.push_marked_line(depth, Mark::Skipped, text);
-                line.warn = true;
+                line.is_warning = true;
                 line.notes.push(localized(&message!("left out")));
                 line.notes.extend(unknown_reasons(node, language));
                 return;
@@ -405,10 +405,10 @@ fn unknown_reasons(node: &TraceNode, language: Language) -> impl Iterator<Item =
 fn add_value_notes(line: &mut TreeLine, node: &TraceNode, shown_name: Option<&str>, language: Language) {
     let is_not_shown =
         |operand: &&Operand| Some(operand.text.as_str()) != shown_name && operand.text != node.text;
-    line.warn = !node.because.is_empty();
+    line.is_warning = !node.because.is_empty();
     line.notes.extend(unknown_reasons(node, language));
     for shown_operand in node.operands.iter().filter(is_not_shown) {
-        if !(shown_operand.missing && line.warn) {
+        if !(shown_operand.missing && line.is_warning) {
             line.notes.push(format_operand(shown_operand, language));
         }
     }
@@ -486,7 +486,7 @@ fn write_aligned(lines: &[TreeLine], options: &RenderOptions, out: &mut String) 
         let first_row_fits =
             rows.first().is_some_and(|row| first_row_start + display_width(row) <= options.width);
         for (position, row) in rows.iter().enumerate() {
-            let row = if line.warn { paint.warn(row) } else { paint.dim(row) };
+            let row = if line.is_warning { paint.warn(row) } else { paint.dim(row) };
             if position == 0 && first_row_fits {
                 let _ = write!(out, "{}{row}", " ".repeat(first_row_start - text_end));
             } else {

@@ -13,7 +13,7 @@ use std::fmt::Write;
 /// one line.
 const MAX_TEXT_CHARS: usize = 60;
 /// Maximum number of printed elements of a list or keys of a dict. The rest is only counted.
-const MAX_ITEMS: usize = 5;
+const MAX_SHOWN_ITEMS: usize = 5;
 
 /// Formats an operand, such as `ctx.n = 3` or `ctx.n is missing`.
 pub(super) fn format_operand(operand: &Operand, language: Language) -> String {
@@ -78,11 +78,11 @@ impl ValuePrinter {
                 if depth > 2 && !items.is_empty() {
                     self.text.push('…');
                 } else {
-                    for (position, item) in items.iter().take(MAX_ITEMS).enumerate() {
+                    for (position, item) in items.iter().take(MAX_SHOWN_ITEMS).enumerate() {
                         self.text.push_str(if position > 0 { ", " } else { "" });
                         self.print_value(item, None, false, depth + 1);
                     }
-                    if length > MAX_ITEMS {
+                    if length > MAX_SHOWN_ITEMS {
                         self.push_message(&message!(", … {} in total", format_thousands(length)));
                     }
                 }
@@ -94,12 +94,12 @@ impl ValuePrinter {
                     return self.text.push_str(if map.is_empty() { "{}" } else { "{…}" });
                 }
                 self.text.push_str("{ ");
-                for (position, (key, item)) in map.iter().take(MAX_ITEMS).enumerate() {
+                for (position, (key, item)) in map.iter().take(MAX_SHOWN_ITEMS).enumerate() {
                     self.text.push_str(if position > 0 { ", " } else { "" });
                     let _ = write!(self.text, "{}: ", escape_and_truncate(key, MAX_TEXT_CHARS));
                     self.print_value(item, None, false, depth + 1);
                 }
-                if length > MAX_ITEMS {
+                if length > MAX_SHOWN_ITEMS {
                     self.push_message(&message!(", … {} keys in total", format_thousands(length)));
                 }
                 self.text.push_str(" }");

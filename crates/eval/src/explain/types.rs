@@ -14,7 +14,7 @@ const FILE_HEADER: &str = "\
 export type JsonValue = number | string | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 ";
 
-fn declaration<T: TS>(config: &Config) -> String {
+fn typescript_declaration<T: TS>(config: &Config) -> String {
     let docs = T::docs().unwrap_or_default();
     format!("\n{docs}export {}\n", T::decl(config))
 }
@@ -22,23 +22,23 @@ fn declaration<T: TS>(config: &Config) -> String {
 #[test]
 fn the_types_of_an_explanation_are_written() {
     let declarations = [
-        declaration::<Explanation>,
-        declaration::<Mark>,
-        declaration::<TableTrace>,
-        declaration::<RouteTrace>,
-        declaration::<DefaultTrace>,
-        declaration::<Location>,
-        declaration::<NodeKind>,
-        declaration::<Note>,
-        declaration::<TraceNode>,
-        declaration::<PastTrace>,
-        declaration::<PastMessage>,
-        declaration::<Operand>,
-        declaration::<Elements>,
-        declaration::<ElementTrace>,
-        declaration::<HostFailed>,
-        declaration::<IntentTrace>,
-        declaration::<RankedIntent>,
+        typescript_declaration::<Explanation>,
+        typescript_declaration::<Mark>,
+        typescript_declaration::<TableTrace>,
+        typescript_declaration::<RouteTrace>,
+        typescript_declaration::<DefaultTrace>,
+        typescript_declaration::<Location>,
+        typescript_declaration::<NodeKind>,
+        typescript_declaration::<Note>,
+        typescript_declaration::<TraceNode>,
+        typescript_declaration::<PastTrace>,
+        typescript_declaration::<PastMessage>,
+        typescript_declaration::<Operand>,
+        typescript_declaration::<Elements>,
+        typescript_declaration::<ElementTrace>,
+        typescript_declaration::<HostFailed>,
+        typescript_declaration::<IntentTrace>,
+        typescript_declaration::<RankedIntent>,
     ];
     let config = Config::default();
     let text: String = declarations.iter().map(|declaration| declaration(&config)).collect();

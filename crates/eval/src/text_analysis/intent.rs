@@ -59,7 +59,7 @@ mod tests {
     use rulec_base::span::{FileId, Span};
     use rulec_sema::request::Intent;
 
-    fn intent(name: &str, keywords: &[&str], examples: &[&str]) -> Intent {
+    fn intent_with_sentences(name: &str, keywords: &[&str], examples: &[&str]) -> Intent {
         let to_texts = |words: &[&str]| words.iter().map(|word| (*word).into()).collect();
         let span = Span::new(FileId(0), 0, 0);
         Intent {
@@ -71,10 +71,18 @@ mod tests {
         }
     }
 
-    fn desk() -> Analysis {
+    fn support_desk_analysis() -> Analysis {
         let intents = vec![
-            intent("refund", &["refund", "退款"], &["I want my money back", "please return my payment"]),
-            intent("status", &[], &["where is my order", "when will my parcel arrive", "我的快递到哪了"]),
+            intent_with_sentences(
+                "refund",
+                &["refund", "退款"],
+                &["I want my money back", "please return my payment"],
+            ),
+            intent_with_sentences(
+                "status",
+                &[],
+                &["where is my order", "when will my parcel arrive", "我的快递到哪了"],
+            ),
         ];
         Analysis { intents, ..Analysis::default() }
     }
@@ -92,7 +100,7 @@ mod tests {
             let score = result[INTENT_SCORE_FIELD].as_f64().expect("a score");
             assert!((0.0..=1.0).contains(&score) && (score > 0.0) == best.is_some(), "{text}: {result}");
         };
-        let desk = desk();
+        let desk = support_desk_analysis();
         check(&desk, "I want my money back", Some("refund"), Some("refund"));
         check(&desk, "请给我退款", Some("refund"), Some("refund"));
         check(&desk, "我的快递到哪里了", Some("status"), Some("status"));
@@ -104,8 +112,8 @@ mod tests {
 
     #[test]
     fn an_intent_without_words_is_an_error_at_its_span() {
-        let mut analysis = desk();
-        analysis.intents.push(intent("odd", &[], &["!?"]));
+        let mut analysis = support_desk_analysis();
+        analysis.intents.push(intent_with_sentences("odd", &[], &["!?"]));
         let error = train_classifier(&analysis).expect_err("nothing to learn from");
         assert!(error.code == Code::NothingToFind && error.message.contains("`odd`"), "{error:?}");
     }

@@ -25,11 +25,11 @@ struct Recognizer {
 }
 
 const RECOGNIZERS: [Recognizer; 5] = [
-    Recognizer { name: "date", patterns: &DATES, normalize: normalize::date },
-    Recognizer { name: "time", patterns: &TIMES, normalize: normalize::time },
-    Recognizer { name: "money", patterns: &MONEY, normalize: normalize::money },
-    Recognizer { name: "phone", patterns: &PHONES, normalize: normalize::phone },
-    Recognizer { name: "number", patterns: &NUMBERS, normalize: normalize::number },
+    Recognizer { name: "date", patterns: &DATE_PATTERNS, normalize: normalize::date },
+    Recognizer { name: "time", patterns: &TIME_PATTERNS, normalize: normalize::time },
+    Recognizer { name: "money", patterns: &MONEY_PATTERNS, normalize: normalize::money },
+    Recognizer { name: "phone", patterns: &PHONE_PATTERNS, normalize: normalize::phone },
+    Recognizer { name: "number", patterns: &NUMBER_PATTERNS, normalize: normalize::number },
 ];
 
 /// Regular expression for a number with a decimal point, or with points between thousands and a
@@ -76,7 +76,7 @@ macro_rules! day {
 /// Regular expressions for dates as people and programs write them. A regular expression without
 /// groups finds a date that cannot be computed: `tomorrow` depends on the current day, and
 /// `1/2/2026` on the order of day and month.
-const DATES: [&str; 9] = [
+const DATE_PATTERNS: [&str; 9] = [
     concat!(r"(?<year>[12][0-9]{3})-(?<month>1[0-2]|0?[1-9])-", day!()),
     concat!(r"(?<year>[12][0-9]{3})/(?<month>1[0-2]|0?[1-9])/", day!()),
     concat!(r"(?<year>[12][0-9]{3})\.(?<month>1[0-2]|0?[1-9])\.", day!()),
@@ -97,7 +97,7 @@ macro_rules! part_of_day {
     };
 }
 
-const TIMES: [&str; 3] = [
+const TIME_PATTERNS: [&str; 3] = [
     concat!(
         part_of_day!(),
         r"(?<hour>2[0-3]|[01]?[0-9])[:：](?<minute>[0-5][0-9])(?:[:：](?<second>[0-5][0-9]))?(?: ?(?<half>[ap])\.?m\b\.?)?"
@@ -110,7 +110,7 @@ const TIMES: [&str; 3] = [
     ),
 ];
 
-const MONEY: [&str; 2] = [
+const MONEY_PATTERNS: [&str; 2] = [
     concat!(
         r"(?<currency>us\$|hk\$|[$€£¥￥₹₩]|(?-u:\b)(?:usd|eur|gbp|cny|rmb|jpy|hkd|chf|cad|aud|inr)) ?",
         amount!(),
@@ -128,7 +128,7 @@ const MONEY: [&str; 2] = [
     ),
 ];
 
-const PHONES: [&str; 5] = [
+const PHONE_PATTERNS: [&str; 5] = [
     r"\+[1-9][0-9]{0,2}[-. ]?(?:\([0-9]{1,4}\)[-. ]?)?[0-9]{1,4}(?:[-. ]?[0-9]{2,4}){1,4}",
     r"1[3-9][0-9][- ]?[0-9]{4}[- ]?[0-9]{4}",
     r"0[0-9]{2,3}-[0-9]{7,8}(?:-[0-9]{1,5})?",
@@ -136,7 +136,7 @@ const PHONES: [&str; 5] = [
     r"[2-9][0-9]{2}[-.][0-9]{3}[-.][0-9]{4}",
 ];
 
-const NUMBERS: [&str; 1] = [concat!(
+const NUMBER_PATTERNS: [&str; 1] = [concat!(
     number!(),
     r"(?:e[-+]?[0-9]{1,3}| ?(?<scale>",
     chinese_scale!(),
@@ -145,20 +145,20 @@ const NUMBERS: [&str; 1] = [concat!(
 
 /// Regular expression for URLs whose host is an IPv6 address in brackets. The crate `linkify` does
 /// not find these URLs.
-const ADDRESS_URLS: [&str; 1] = [
+const IPV6_URL_PATTERNS: [&str; 1] = [
     r"[a-z][a-z0-9+.-]*://(?:[a-z0-9._~%!$&'*+,;=:-]+@)?\[(?<host>[0-9a-f:.]+)\](?::[0-9]{1,5})?(?:[/?#][!#-;=?-~]*)?",
 ];
 
-static ADDRESS_URL_FINDER: LazyLock<EntityFinder> = LazyLock::new(|| EntityFinder::built_in(&ADDRESS_URLS));
+static IPV6_URL_FINDER: LazyLock<EntityFinder> = LazyLock::new(|| EntityFinder::built_in(&IPV6_URL_PATTERNS));
 
 /// The finders of the recognizers, whose regular expressions are compiled at first use.
-static FINDERS: LazyLock<[EntityFinder; 5]> =
+static RECOGNIZER_FINDERS: LazyLock<[EntityFinder; 5]> =
     LazyLock::new(|| RECOGNIZERS.each_ref().map(|recognizer| EntityFinder::built_in(recognizer.patterns)));
 
 /// Maximum work that all recognizers together do for each byte of text: the states of their regular
 /// expressions.
 pub static WORK_PER_BYTE: LazyLock<u64> = LazyLock::new(|| {
-    let patterns = RECOGNIZERS.iter().flat_map(|recognizer| recognizer.patterns).chain(&ADDRESS_URLS);
+    let patterns = RECOGNIZERS.iter().flat_map(|recognizer| recognizer.patterns).chain(&IPV6_URL_PATTERNS);
     patterns.map(|pattern| parse_cached(pattern, true).map_or(0, |hir| automaton_states(&hir))).sum()
 });
 
@@ -181,10 +181,10 @@ pub fn recognize_all(text: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<(&'sta
             let before = links.partition_point(|(_, link)| link.range.start < url.range.start);
             links[..before].last().is_some_and(|(_, link)| url.range.start < link.range.end)
         };
-        find_address_urls(text).filter(|url| !is_inside(url)).for_each(|url| add("url", url));
+        find_ipv6_urls(text).filter(|url| !is_inside(url)).for_each(|url| add("url", url));
     }
     links.into_iter().filter(|(name, _)| is_wanted(name)).for_each(|(name, link)| add(name, link));
-    for (Recognizer { name, normalize, .. }, finder) in RECOGNIZERS.iter().zip(&*FINDERS) {
+    for (Recognizer { name, normalize, .. }, finder) in RECOGNIZERS.iter().zip(&*RECOGNIZER_FINDERS) {
         if is_wanted(name) {
             let matches = finder.find_all(text).into_iter();
             matches
@@ -197,16 +197,16 @@ pub fn recognize_all(text: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<(&'sta
 
 /// Returns the URLs of a text whose host is an IPv6 address. Punctuation at the end of a URL is not
 /// a part of it, and neither is a closing parenthesis that the URL does not open.
-fn find_address_urls(text: &str) -> impl Iterator<Item = EntityMatch> {
-    ADDRESS_URL_FINDER.find_all(text).into_iter().filter_map(|mut one| {
+fn find_ipv6_urls(text: &str) -> impl Iterator<Item = EntityMatch> {
+    IPV6_URL_FINDER.find_all(text).into_iter().filter_map(|mut one| {
         let host = one.fields.remove("host")?;
         host.as_str()?.parse::<std::net::Ipv6Addr>().ok()?;
-        one.range.end = one.range.start + without_punctuation(&text[one.range.clone()]).len();
+        one.range.end = one.range.start + without_end_punctuation(&text[one.range.clone()]).len();
         Some(one)
     })
 }
 
-fn without_punctuation(url: &str) -> &str {
+fn without_end_punctuation(url: &str) -> &str {
     let mut unopened = url.matches(')').count().saturating_sub(url.matches('(').count());
     let mut url = url;
     loop {
@@ -231,7 +231,7 @@ fn find_links(text: &str) -> Vec<(&'static str, EntityMatch)> {
         links.extend(found.filter_map(|link| {
             let name = match link.kind() {
                 LinkKind::Email => "email",
-                LinkKind::Url if is_url(link.as_str()) => "url",
+                LinkKind::Url if is_certain_url(link.as_str()) => "url",
                 _ => return None,
             };
             let range = offset + link.start()..offset + link.end();
@@ -245,7 +245,7 @@ fn find_links(text: &str) -> Vec<(&'static str, EntityMatch)> {
 
 /// True for a link with a scheme or with `www.` at its start. Any other link, such as `report.pdf`,
 /// may be the name of a file.
-fn is_url(link: &str) -> bool {
+fn is_certain_url(link: &str) -> bool {
     link.contains("://") || link.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("www."))
 }
 

@@ -75,7 +75,7 @@ pub struct RecordAnalyzer {
 
 struct AnalysisFunction {
     function: HostFn,
-    work: u64,
+    work_per_byte: u64,
 }
 
 impl AnalysisFunction {
@@ -88,12 +88,12 @@ impl AnalysisFunction {
             Some(host) => host.function.clone(),
             None => build_function(&program.analysis, feature)?,
         };
-        Ok(AnalysisFunction { function, work: max_work_per_byte(&program.analysis, feature) })
+        Ok(AnalysisFunction { function, work_per_byte: max_work_per_byte(&program.analysis, feature) })
     }
 
     /// Analyses a text and returns the result as JSON; null if the analysis would exceed a limit.
-    fn call(&self, text: &str, arena: &Arena) -> Json {
-        match arena.allows_text_analysis(text, self.work) {
+    fn analyze_within_limits(&self, text: &str, arena: &Arena) -> Json {
+        match arena.allows_text_analysis(text, self.work_per_byte) {
             true => (self.function)(&[Value::Str(text)]).unwrap_or_default(),
             false => Json::Null,
         }
@@ -128,7 +128,8 @@ impl RecordAnalyzer {
     /// Analyses a text. The field `context_score` is left empty, because it depends on the whole
     /// message.
     pub fn analyze(&self, text: &str, arena: &Arena) -> RequestAnalysis {
-        let intent = self.intent.as_ref().map(|intent| intent.call(text, arena)).unwrap_or_default();
+        let intent =
+            self.intent.as_ref().map(|intent| intent.analyze_within_limits(text, arena)).unwrap_or_default();
         let text_of = |key: &str| intent.get(key).and_then(Json::as_str).map(str::to_owned);
         let mut record = RequestAnalysis {
             intent: text_of(INTENT_FIELD),
@@ -137,11 +138,11 @@ impl RecordAnalyzer {
             entities: self.find_entities(text, arena),
             ..RequestAnalysis::default()
         };
-        let keywords = self.keywords.call(text, arena);
+        let keywords = self.keywords.analyze_within_limits(text, arena);
         let keywords = keywords.as_array().into_iter().flatten().filter_map(Json::as_str);
         record.keywords = keywords.map(str::to_owned).collect();
         for (name, lexicon) in &self.lexicons {
-            let score = lexicon.call(text, arena).as_f64().unwrap_or_default();
+            let score = lexicon.analyze_within_limits(text, arena).as_f64().unwrap_or_default();
             match &**name {
                 URGENCY_LEXICON => record.urgency = score,
                 _ => drop(record.lexicons.insert(name.clone(), score)),

@@ -42,10 +42,11 @@ impl<'a> TracedEvaluator<'a, '_> {
                 let mut evaluated = index_by_address(conds);
                 for condition in conditions {
                     let node_of_part = evaluated.remove(&std::ptr::from_ref(&condition.cond));
-                    let child = node_of_part.unwrap_or_else(|| match self.is_usable(condition) {
-                        true => self.short_circuited_node(&condition.cond),
-                        false => self.left_out_node(condition),
-                    });
+                    let child =
+                        node_of_part.unwrap_or_else(|| match self.reads_only_present_values(condition) {
+                            true => self.short_circuited_node(&condition.cond),
+                            false => self.left_out_node(condition),
+                        });
                     node.children.push(child);
                 }
                 return node;
@@ -123,7 +124,7 @@ impl<'a> TracedEvaluator<'a, '_> {
 
     /// True if a condition of a choice's branch is usable: all values that the condition reads are
     /// present.
-    pub(super) fn is_usable(&mut self, condition: &'a Guarded) -> bool {
+    pub(super) fn reads_only_present_values(&mut self, condition: &'a Guarded) -> bool {
         self.run_unrecorded(|eval| eval.eval_cond(&condition.usable)).holds()
     }
 

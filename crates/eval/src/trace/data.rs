@@ -80,7 +80,7 @@ mod kind_name {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    const NAMES: [(TableKind, &str); 5] = [
+    const TABLE_KIND_NAMES: [(TableKind, &str); 5] = [
         (TableKind::Routes, "routes"),
         (TableKind::Choice, "choice"),
         (TableKind::Flows, "flows"),
@@ -89,20 +89,20 @@ mod kind_name {
     ];
 
     pub(super) fn serialize<S: Serializer>(kind: &TableKind, serializer: S) -> Result<S::Ok, S::Error> {
-        let name = NAMES.iter().find(|(known, _)| known == kind).map_or("", |(_, name)| name);
+        let name = TABLE_KIND_NAMES.iter().find(|(known, _)| known == kind).map_or("", |(_, name)| name);
         serializer.serialize_str(name)
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TableKind, D::Error> {
         let name = String::deserialize(deserializer)?;
-        let kind = NAMES.iter().find(|(_, known)| *known == name).map(|(kind, _)| *kind);
+        let kind = TABLE_KIND_NAMES.iter().find(|(_, known)| *known == name).map(|(kind, _)| *kind);
         kind.ok_or_else(|| D::Error::custom(format!("`{name}` is no kind of table")))
     }
 }
 
 /// Deserializes a field that is present. Null becomes `Some(Json::Null)`, unlike an absent field,
 /// which becomes `None`.
-fn read_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
+fn deserialize_present_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
     Json::deserialize(deserializer).map(Some)
 }
 
@@ -292,7 +292,11 @@ pub struct Operand {
     /// The name of the value: the path of a field, or the source text of an expression.
     pub text: String,
     /// The value, truncated if it is long; `None` if missing.
-    #[serde(default, deserialize_with = "read_value", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "deserialize_present_value",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[cfg_attr(test, ts(optional, type = "JsonValue"))]
     pub value: Option<Json>,
     /// Whether the value is missing, or counts as missing because its kind is wrong or it exceeds a

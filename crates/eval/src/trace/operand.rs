@@ -1,7 +1,9 @@
 //! Lists the values that a predicate tested, and explains in sentences why a value is missing.
 
 use super::record::TracedEvaluator;
-use super::wording::{comparable_kinds, describe_value, is_name, kinds_with_article, push_distinct};
+use super::wording::{
+    comparable_kinds, describe_value, is_constant_name, kinds_with_article, push_distinct_operand,
+};
 use super::{Elements, Operand};
 use rulec_base::diag::Message;
 use rulec_base::span::Span;
@@ -32,8 +34,11 @@ impl<'a> TracedEvaluator<'a, '_> {
             ExprKind::Slot(_) | ExprKind::Var(_) => self.add_read_value(expr, listed),
             ExprKind::Const(_) => {
                 let text = self.source_text(expr.span);
-                if is_name(&text) {
-                    push_distinct(self.observer.privacy.to_operand(text, value, false, &Ty::ANY), listed);
+                if is_constant_name(&text) {
+                    push_distinct_operand(
+                        self.observer.privacy.to_operand(text, value, false, &Ty::ANY),
+                        listed,
+                    );
                 }
             }
             ExprKind::List(_) | ExprKind::Param(_) => self.add_read_values(Part::Expr(expr), listed),
@@ -48,7 +53,7 @@ impl<'a> TracedEvaluator<'a, '_> {
                     operand.elements = elements.filter(|_| !value.is_missing());
                     self.add_recorded_messages(expr, &mut operand);
                 }
-                push_distinct(operand, listed);
+                push_distinct_operand(operand, listed);
                 self.add_read_values(Part::Expr(expr), listed);
             }
         }
@@ -66,12 +71,12 @@ impl<'a> TracedEvaluator<'a, '_> {
         };
         let value = self.eval_unrecorded(expr);
         let operand = self.observer.privacy.masked_operand(text, value, expr);
-        push_distinct(operand, listed);
+        push_distinct_operand(operand, listed);
     }
 
     fn record_slot_read(&mut self, id: SlotId) {
-        if !self.observer.slots.contains(&id) {
-            self.observer.slots.push(id);
+        if !self.observer.read_slots.contains(&id) {
+            self.observer.read_slots.push(id);
         }
     }
 

@@ -14,22 +14,27 @@ use serde_json::{Map, Value as Json};
 /// Maximum length of a text inside a shown value, in characters.
 pub(super) const MAX_TEXT_CHARS: usize = 1000;
 /// Maximum number of shown elements of a list or keys of a dict.
-const MAX_ITEMS: usize = 20;
+const MAX_KEPT_ITEMS: usize = 20;
 /// Maximum nesting depth of lists and dicts inside a shown value. Deeper lists and dicts are
 /// replaced by `…`.
-const MAX_DEPTH: usize = 8;
+const MAX_KEPT_DEPTH: usize = 8;
 
 pub(super) struct PrivacyMask<'a> {
     program: &'a Program,
     pub(super) show_private: bool,
-    reads: PrivateReads<'a>,
+    private_reads: PrivateReads<'a>,
     /// Whether all named values of payload rules (bindings) count as private.
     bindings_are_private: bool,
 }
 
 impl<'a> PrivacyMask<'a> {
     pub(super) fn new(program: &'a Program, show_private: bool) -> Self {
-        PrivacyMask { program, show_private, reads: program.private_reads(), bindings_are_private: false }
+        PrivacyMask {
+            program,
+            show_private,
+            private_reads: program.private_reads(),
+            bindings_are_private: false,
+        }
     }
 
     /// From now on, treats all named values of payload rules (bindings) as private.
@@ -39,16 +44,18 @@ impl<'a> PrivacyMask<'a> {
 
     /// True if the value of the expression is private and must be masked as a whole.
     pub(super) fn is_private(&mut self, expr: &Expr) -> bool {
-        !self.show_private && (self.reads.is_private(expr) || self.is_hidden(Part::Expr(expr)))
+        !self.show_private
+            && (self.private_reads.is_private(expr) || self.reads_hidden_binding(Part::Expr(expr)))
     }
 
     /// True if the value of the expression is private, or may contain a private value. The trace
     /// then shows no text that was found in the value. Always false if private values are shown.
     pub(super) fn reads_private(&mut self, expr: &Expr) -> bool {
-        !self.show_private && (self.reads.reads_private(expr) || self.is_hidden(Part::Expr(expr)))
+        !self.show_private
+            && (self.private_reads.reads_private(expr) || self.reads_hidden_binding(Part::Expr(expr)))
     }
 
-    fn is_hidden(&self, part: Part<'_>) -> bool {
+    fn reads_hidden_binding(&self, part: Part<'_>) -> bool {
         self.bindings_are_private
             && self
                 .program
@@ -60,20 +67,20 @@ impl<'a> PrivacyMask<'a> {
     /// Adds a quantifier variable to the scope. The list decides whether the variable's elements
     /// are private.
     pub(super) fn enter_quantifier(&mut self, var: VarId, list: &Expr) {
-        self.reads.enter_quantifier(var, list);
+        self.private_reads.enter_quantifier(var, list);
     }
 
     /// Removes the innermost quantifier variable. Returns whether the variable's list is private,
     /// and the type of the list's elements.
     pub(super) fn leave_quantifier(&mut self) -> (bool, Ty) {
-        let (private, ty) = self.reads.leave_quantifier();
+        let (private, ty) = self.private_reads.leave_quantifier();
         (!self.show_private && (private || self.bindings_are_private), ty)
     }
 
     /// Returns the declared type of an expression. Fields that this type declares as private are
     /// masked in the expression's value.
     pub(super) fn expr_type(&self, expr: &Expr) -> Ty {
-        self.reads.expr_type(expr)
+        self.private_reads.expr_type(expr)
     }
 
     /// Converts the value of an expression to an operand of the trace, masked and truncated. `text`
@@ -112,7 +119,7 @@ impl<'a> PrivacyMask<'a> {
     /// Converts the value of a message field to an operand of the trace, masked and truncated. The
     /// value may have another kind than the rules expect.
     pub(super) fn raw_field_operand(&self, slot: &Slot, value: Value<'_>) -> Operand {
-        let (ty, private) = self.reads.declared_type(slot);
+        let (ty, private) = self.private_reads.declared_type(slot);
         let private = !self.show_private
             && (private || slot.private || self.bindings_are_private && slot.root.is_some());
         self.to_operand(slot.name(), value, private, &ty)
@@ -160,10 +167,10 @@ fn truncate_to_json(value: Value<'_>) -> (Json, Option<usize>) {
         Value::Str(text) => Some(text.chars().count()).filter(|&length| length > MAX_TEXT_CHARS),
         other => {
             let shown = other.dict_len().map(|length| length - usize::from(is_recorded(other)));
-            other.list_len().or(shown).filter(|&length| length > MAX_ITEMS)
+            other.list_len().or(shown).filter(|&length| length > MAX_KEPT_ITEMS)
         }
     };
-    (truncate_value(value, MAX_DEPTH), length)
+    (truncate_value(value, MAX_KEPT_DEPTH), length)
 }
 
 /// Returns the position of a recorded message in its history. A recorded message is a dict that has
@@ -187,12 +194,12 @@ fn truncate_value(value: Value<'_>, depth: usize) -> Json {
         Value::Str(text) => Json::from(truncate_chars(text, MAX_TEXT_CHARS)),
         other => match (other.elements(), other.entries()) {
             (Some(elements), _) => Json::Array(
-                elements.take(MAX_ITEMS).map(|element| truncate_value(element, depth - 1)).collect(),
+                elements.take(MAX_KEPT_ITEMS).map(|element| truncate_value(element, depth - 1)).collect(),
             ),
             (None, Some(entries)) => Json::Object(
                 entries
                     .filter(|(key, _)| *key != POSITION_FIELD || !is_recorded(other))
-                    .take(MAX_ITEMS)
+                    .take(MAX_KEPT_ITEMS)
                     .map(|(key, value)| {
                         (truncate_chars(key, MAX_TEXT_CHARS), truncate_value(value, depth - 1))
                     })

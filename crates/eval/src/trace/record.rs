@@ -34,7 +34,7 @@ pub(super) struct TraceRecorder<'a, 's> {
     /// plus the number of running evaluations of values that are only shown.
     unrecorded_steps: usize,
     /// The slots (message fields) that were read so far, in the order of the first read.
-    pub(super) slots: Vec<SlotId>,
+    pub(super) read_slots: Vec<SlotId>,
     /// The `let`s whose inner conditions the trace already shows under the current route, so that
     /// it does not show them twice.
     shown_lets: Vec<LetId>,
@@ -125,7 +125,7 @@ impl<'a, 's> TraceRecorder<'a, 's> {
             frame: StepFrame::default(),
             outer_frames: Vec::new(),
             unrecorded_steps: 0,
-            slots: Vec::new(),
+            read_slots: Vec::new(),
             shown_lets: Vec::new(),
             fold_messages: None,
             private_failures: Vec::new(),

@@ -70,7 +70,7 @@ impl<'a> TracedEvaluator<'a, '_> {
     /// Returns the data about the messages that decided a condition: `recorded` has their positions
     /// in the history. `searched` is the number of messages that a quantifier searched.
     pub(super) fn past_trace(&self, searched: Option<usize>, recorded: &[usize]) -> Option<PastTrace> {
-        let elements = self.past().elements;
+        let elements = self.history_view().elements;
         let first =
             elements.first()?.get(POSITION_FIELD)?.as_u64().and_then(|first| usize::try_from(first).ok())?;
         let newest = recorded.iter().max().and_then(|position| {

@@ -73,7 +73,7 @@ impl ConditionCoverage {
 
 /// True for a condition whose results are counted: a predicate, a quantifier or a use of a `let`. A
 /// condition that only combines other conditions, such as an `and`, is not counted.
-fn is_leaf(cond: &Cond) -> bool {
+fn is_leaf_condition(cond: &Cond) -> bool {
     matches!(cond.kind, CondKind::Predicate(_) | CondKind::Quantifier { .. } | CondKind::Let(_))
 }
 
@@ -102,7 +102,7 @@ impl<'a> Observer<'a> for CoverageObserver<'_> {
             // A condition that combines others may have the same span as one of them, so only
             // leaves are counted.
             (EvalStep::Cond(cond), StepResult::Truth(truth))
-                if observer.open_guards == 0 && is_leaf(cond) =>
+                if observer.open_guards == 0 && is_leaf_condition(cond) =>
             {
                 let counts = observer.coverage.0.entry(cond.span).or_default();
                 *match truth {

@@ -33,13 +33,13 @@ pub(super) fn kinds_with_article(kinds: KindSet) -> Message {
 
 /// True if the source text of a constant is a name, not a literal. The trace then shows the value,
 /// because the source text does not contain it.
-pub(super) fn is_name(text: &str) -> bool {
+pub(super) fn is_constant_name(text: &str) -> bool {
     text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '`')
         && text.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '`')
         && !matches!(text, "true" | "false")
 }
 
-pub(super) fn push_distinct(operand: Operand, listed: &mut Vec<Operand>) {
+pub(super) fn push_distinct_operand(operand: Operand, listed: &mut Vec<Operand>) {
     if !listed.contains(&operand) {
         listed.push(operand);
     }

@@ -19,7 +19,7 @@ const REQUEST_FIELDS: [&str; 7] = [
 ];
 /// The config fields of an `LLM` node other than [`REQUEST_FIELDS`]; any further field is an error.
 /// The engine that runs the workflow enforces `timeout`.
-const OTHER_FIELDS: [&str; 5] = ["model", "prompt", "messages", "system_prompt", "timeout"];
+const OTHER_CONFIG_FIELDS: [&str; 5] = ["model", "prompt", "messages", "system_prompt", "timeout"];
 
 /// Returns the factory of `LLM` nodes, for `CoordinatorBuilder::node_kind`. A node sends its
 /// `system_prompt`, its `messages` and its `prompt`, in this order. The program chooses the model:
@@ -52,7 +52,7 @@ impl ChatModel {
     fn build_completion(&self, config: &Value) -> Result<Value, ProcessError> {
         let no_fields = Map::new();
         let fields = config.as_object().unwrap_or(&no_fields);
-        let is_known = |name: &str| REQUEST_FIELDS.contains(&name) || OTHER_FIELDS.contains(&name);
+        let is_known = |name: &str| REQUEST_FIELDS.contains(&name) || OTHER_CONFIG_FIELDS.contains(&name);
         if let Some(name) = fields.keys().find(|name| !is_known(name)) {
             return Err(format!("`config.{name}` is nothing that an LLM node sends; leave it out").into());
         }
@@ -73,7 +73,7 @@ impl ChatModel {
         if messages.is_empty() {
             return Err("`config` has neither a `prompt` nor `messages`".into());
         }
-        let mut question = json!({"model": self.model, "messages": messages});
+        let mut question = json!({"model": self.model_name, "messages": messages});
         if let Some(temperature) = self.temperature {
             question["temperature"] = temperature.into();
         }

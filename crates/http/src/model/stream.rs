@@ -16,12 +16,12 @@ pub(super) struct StreamedResponse {
     /// Whether at least one event has arrived.
     has_event: bool,
     /// The text of the model's answer outside tool calls.
-    content: String,
+    answer_text: String,
     /// The name and the arguments of each tool call, as far as they have arrived.
-    calls: Vec<(String, String)>,
-    reason: ReasonReader,
+    tool_calls: Vec<(String, String)>,
+    reason_reader: ReasonReader,
     /// Masks the request's secrets in the reason, because an endpoint may repeat them.
-    mask: StreamMask,
+    secret_mask: StreamMask,
     /// The first event that is not part of a model's response, such as an error of the endpoint;
     /// `None` if there is none so far.
     other_event: Option<Value>,
@@ -34,10 +34,10 @@ impl StreamedResponse {
         StreamedResponse {
             incomplete_line: Vec::new(),
             has_event: false,
-            content: String::new(),
-            calls: Vec::new(),
-            reason: ReasonReader::default(),
-            mask: StreamMask::new(secrets),
+            answer_text: String::new(),
+            tool_calls: Vec::new(),
+            reason_reader: ReasonReader::default(),
+            secret_mask: StreamMask::new(secrets),
             other_event: None,
         }
     }
@@ -52,16 +52,16 @@ impl StreamedResponse {
             rest = &rest[end + 1..];
             let line = std::mem::take(&mut self.incomplete_line);
             self.read_line(&String::from_utf8_lossy(&line));
-            let new_part = self.calls.first().map(|(_, arguments)| self.reason.read(arguments));
-            pass_on(&self.mask.push(&new_part.unwrap_or_default()), on_reason);
+            let new_part = self.tool_calls.first().map(|(_, arguments)| self.reason_reader.read(arguments));
+            pass_reason_on(&self.secret_mask.mask_part(&new_part.unwrap_or_default()), on_reason);
         }
         self.incomplete_line.extend_from_slice(rest);
     }
 
     /// Passes on the end of the reason, which was held back because it could be the start of a
     /// secret.
-    pub(super) fn finish(&mut self, on_reason: &mut (dyn FnMut(&str) + Send)) {
-        pass_on(&self.mask.finish(), on_reason);
+    pub(super) fn pass_end_of_reason(&mut self, on_reason: &mut (dyn FnMut(&str) + Send)) {
+        pass_reason_on(&self.secret_mask.take_held_back(), on_reason);
     }
 
     fn read_line(&mut self, line: &str) {
@@ -80,25 +80,25 @@ impl StreamedResponse {
             return;
         };
         if let Some(text) = delta.get("content").and_then(Value::as_str) {
-            self.content.push_str(text);
+            self.answer_text.push_str(text);
         }
         for call in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
             let index = call.get("index").and_then(Value::as_u64).unwrap_or(0);
             // Any index beyond the calls so far starts a new tool call.
-            let index = usize::try_from(index).unwrap_or(usize::MAX).min(self.calls.len());
-            if index == self.calls.len() {
-                self.calls.push(Default::default());
+            let index = usize::try_from(index).unwrap_or(usize::MAX).min(self.tool_calls.len());
+            if index == self.tool_calls.len() {
+                self.tool_calls.push(Default::default());
             }
             let part = |name: &str| call.pointer(name).and_then(Value::as_str).unwrap_or_default();
-            self.calls[index].0.push_str(part("/function/name"));
-            self.calls[index].1.push_str(part("/function/arguments"));
+            self.tool_calls[index].0.push_str(part("/function/name"));
+            self.tool_calls[index].1.push_str(part("/function/arguments"));
         }
     }
 
     /// True if at least a part of the model's reason was passed to the caller. If false, the reason
     /// in the complete response must still be passed to the caller.
     pub(super) fn has_reason(&self) -> bool {
-        self.reason.has_text
+        self.reason_reader.has_text
     }
 
     /// Returns the combined response; `None` if the body was not a stream of events.
@@ -106,17 +106,18 @@ impl StreamedResponse {
         if !self.has_event {
             return None;
         }
-        if let (Some(other), true, true) = (&self.other_event, self.calls.is_empty(), self.content.is_empty())
+        if let (Some(other), true, true) =
+            (&self.other_event, self.tool_calls.is_empty(), self.answer_text.is_empty())
         {
             return Some(other.clone());
         }
         let call_to_json = |(name, arguments): &(String, String)| json!({"function": {"name": name, "arguments": arguments}});
-        let calls: Vec<Value> = self.calls.iter().map(call_to_json).collect();
-        Some(json!({"choices": [{"message": {"content": self.content, "tool_calls": calls}}]}))
+        let calls: Vec<Value> = self.tool_calls.iter().map(call_to_json).collect();
+        Some(json!({"choices": [{"message": {"content": self.answer_text, "tool_calls": calls}}]}))
     }
 }
 
-fn pass_on(text: &str, on_reason: &mut (dyn FnMut(&str) + Send)) {
+fn pass_reason_on(text: &str, on_reason: &mut (dyn FnMut(&str) + Send)) {
     if !text.is_empty() {
         on_reason(text);
     }
@@ -128,7 +129,7 @@ fn pass_on(text: &str, on_reason: &mut (dyn FnMut(&str) + Send)) {
 struct ReasonReader {
     state: ReasonState,
     /// Number of bytes at the start of the JSON that were decoded and need not be read again.
-    read_bytes: usize,
+    decoded_bytes: usize,
     /// Whether the decoded reason has at least one character.
     has_text: bool,
 }
@@ -148,12 +149,12 @@ impl ReasonReader {
     /// all JSON that has arrived so far.
     fn read(&mut self, json: &str) -> String {
         if self.state == ReasonState::Before {
-            self.find_start(json);
+            self.find_reason_start(json);
         }
         if self.state != ReasonState::Inside {
             return String::new();
         }
-        let value = &json[self.read_bytes..];
+        let value = &json[self.decoded_bytes..];
         let mut escaped = false;
         let end = value.find(|c: char| {
             let is_end = c == '"' && !escaped;
@@ -164,7 +165,7 @@ impl ReasonReader {
         // The text may end inside an escape, at most `\ud83d\ude`, so cut it back until it decodes.
         for _ in 0..12 {
             if let Ok(decoded) = serde_json::from_str::<String>(&format!("\"{text}\"")) {
-                self.read_bytes += text.len();
+                self.decoded_bytes += text.len();
                 self.has_text |= !decoded.is_empty();
                 if end.is_some() {
                     self.state = ReasonState::After;
@@ -179,23 +180,24 @@ impl ReasonReader {
         String::new()
     }
 
-    /// Sets `read_bytes` to the first byte of the reason's string value if it has arrived, and
+    /// Sets `decoded_bytes` to the first byte of the reason's string value if it has arrived, and
     /// updates the state.
-    fn find_start(&mut self, json: &str) {
+    fn find_reason_start(&mut self, json: &str) {
         let key = format!("\"{REASON}\"");
         let is_key = |start: usize| {
             // A key follows `{` or `,`. Inside a string, the quotes of `key` would be escaped.
             json[..start].trim_end().ends_with(['{', ','])
         };
-        let keys = json[self.read_bytes..].match_indices(&key).map(|(start, _)| self.read_bytes + start);
+        let keys =
+            json[self.decoded_bytes..].match_indices(&key).map(|(start, _)| self.decoded_bytes + start);
         let Some(start) = keys.into_iter().find(|start| is_key(*start)) else {
             // A part of the key may be at the end, so these bytes are searched again.
-            let searched = json.len().saturating_sub(key.len()).max(self.read_bytes);
+            let searched = json.len().saturating_sub(key.len()).max(self.decoded_bytes);
             let is_boundary = |index: &usize| json.is_char_boundary(*index);
-            self.read_bytes = (0..=searched).rev().find(is_boundary).unwrap_or(0);
+            self.decoded_bytes = (0..=searched).rev().find(is_boundary).unwrap_or(0);
             return;
         };
-        self.read_bytes = start;
+        self.decoded_bytes = start;
         let rest = json[start + key.len()..].trim_start();
         let Some(value) = rest.strip_prefix(':').map(str::trim_start) else {
             self.state = if rest.is_empty() { ReasonState::Before } else { ReasonState::After };
@@ -203,7 +205,7 @@ impl ReasonReader {
         };
         match value.strip_prefix('"') {
             Some(text) => {
-                self.read_bytes = json.len() - text.len();
+                self.decoded_bytes = json.len() - text.len();
                 self.state = ReasonState::Inside;
             }
             None if value.is_empty() => {}
@@ -231,7 +233,7 @@ mod tests {
         for piece in body.as_bytes().chunks(length) {
             streamed.add_piece(piece, &mut |text| pieces.push(text.to_owned()));
         }
-        streamed.finish(&mut |text| pieces.push(text.to_owned()));
+        streamed.pass_end_of_reason(&mut |text| pieces.push(text.to_owned()));
         (pieces, streamed.combined_response())
     }
 

@@ -3,7 +3,7 @@
 
 use super::error::{FillError, FillReason, TemplateError};
 use super::text::{Placeholder, TemplateText, TextPiece, Values, percent_encode};
-use super::{URL_FIELD, fill_error, required_text};
+use super::{URL_FIELD, fill_error, find_placeholder_text};
 use crate::hosts;
 use rulec_base::message;
 
@@ -59,7 +59,7 @@ impl UrlTemplate {
         }
     }
 
-    pub(super) fn fill(&self, values: Values<'_>) -> Result<String, FillError> {
+    pub(super) fn fill_url(&self, values: Values<'_>) -> Result<String, FillError> {
         let mut url = String::new();
         let mut path = PathGuard::default();
         for piece in &self.text.pieces {
@@ -69,7 +69,7 @@ impl UrlTemplate {
                     url.push_str(literal);
                 }
                 TextPiece::Placeholder(placeholder) => {
-                    let value = percent_encode(&required_text(placeholder, values, URL_FIELD)?);
+                    let value = percent_encode(&find_placeholder_text(placeholder, values, URL_FIELD)?);
                     path.add_value(&value, placeholder);
                     url.push_str(&value);
                 }

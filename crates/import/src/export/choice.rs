@@ -4,7 +4,7 @@
 use super::comparison::write_condition;
 use super::routes::description;
 use super::{ItemList, Written, kept};
-use crate::choice::{CHOICE_NAME, NAME_KEYS, RESERVED_NAMES, default_id, is_or_logic};
+use crate::choice::{CHOICE_NAME, NAME_KEYS, RESERVED_NAMES, default_condition_id, is_or_logic};
 use crate::compare;
 use crate::located::{JsonNode, PathStep};
 use crate::report::{ItemKind, ReportBuilder};
@@ -28,7 +28,7 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
     let mut written = Vec::new();
     for table in choices {
         if program.questions.iter().any(|question| question.name == table.name) {
-            report.skip(
+            report.add_skipped_item(
                 ItemKind::Choice,
                 &table.name,
                 &[],
@@ -52,7 +52,7 @@ fn write_choice(
     let program = rules.program();
     let choice = report.begin_item(ItemKind::Choice, &table.name, steps);
     let mut kept = table.span.map_or_else(Map::new, |span| kept::members_before(rules.sources(), span));
-    let mut json = take_names(&mut kept, &table.name, names);
+    let mut json = take_original_names(&mut kept, &table.name, names);
     let description = description(kept.remove("description"), &table.docs);
     json.extend(description.map(|description| ("description".to_owned(), description)));
     if table.to_user {
@@ -61,21 +61,21 @@ fn write_choice(
     let spelling =
         table.span.map_or(Spelling::Module, |span| Spelling::of_comment_before(rules.sources(), span));
     let steps = [steps, &[super::key_step("choices")]].concat();
-    let mut branches = ItemList::new(steps.clone(), kept::take_list(&mut kept, "choices"));
+    let mut branches = ItemList::new(steps.clone(), kept::take_kept_list(&mut kept, "choices"));
     let mut ids = NameAllocator::default();
     // The rules are in the order in which they are tried, the last branch first. The JSON has the
     // order of the source.
     let rules_of_table = table.order.iter().map(|rule| &program.rules[rule.index()]);
-    let mut sources: Vec<Branch<'_>> = rules_of_table.map(Branch::Rule).collect();
-    sources.extend(branches_without_condition(rules, table).map(Branch::Unusable));
+    let mut sources: Vec<SourceBranch<'_>> = rules_of_table.map(SourceBranch::Rule).collect();
+    sources.extend(branches_without_condition(rules, table).map(SourceBranch::Unusable));
     sources.sort_by_key(|branch| branch.span().map(|span| (span.file, span.start)));
     for branch in sources {
         match branch {
-            Branch::Rule(rule) => {
+            SourceBranch::Rule(rule) => {
                 let written = write_branch(rules, rule, spelling, &mut ids);
                 branches.push(ItemKind::Branch, &rule.name, written, report);
             }
-            Branch::Unusable(warning) => {
+            SourceBranch::Unusable(warning) => {
                 let span = warning.span();
                 let name = span.and_then(|span| id_of_branch(rules.sources().slice(span)));
                 let name = name.unwrap_or_default();
@@ -98,14 +98,18 @@ fn write_choice(
     }
     json.insert("choices".to_owned(), Json::Array(branches.finish()));
     let mut json = Json::Object(json);
-    kept::restore(&mut json, kept.into());
+    kept::restore_kept(&mut json, kept.into());
     json
 }
 
 /// Returns the JSON members that name a choice, such as `step_id`, and removes them from `kept`,
 /// the members that an import kept. Returns `{"name": name}` instead if there are none, or if an
 /// import would no longer convert them to `name`, the name in the rules.
-fn take_names(kept: &mut Map<String, Json>, name: &str, names: &mut NameAllocator) -> Map<String, Json> {
+fn take_original_names(
+    kept: &mut Map<String, Json>,
+    name: &str,
+    names: &mut NameAllocator,
+) -> Map<String, Json> {
     let kept_names: Map<String, Json> = NAME_KEYS.iter().filter_map(|key| kept.remove_entry(*key)).collect();
     let original = NAME_KEYS.iter().find_map(|key| kept_names.get(*key)?.as_str());
     let original = original.filter(|original| !original.is_empty()).unwrap_or(CHOICE_NAME);
@@ -118,17 +122,17 @@ fn take_names(kept: &mut Map<String, Json>, name: &str, names: &mut NameAllocato
 }
 
 /// A branch of a choice in the rules.
-enum Branch<'r> {
+enum SourceBranch<'r> {
     Rule(&'r Rule),
     /// The warning about a branch without conditions, which the compiled rules do not contain.
     Unusable(&'r Diagnostic),
 }
 
-impl Branch<'_> {
+impl SourceBranch<'_> {
     fn span(&self) -> Option<Span> {
         match self {
-            Branch::Rule(rule) => Some(rule.span),
-            Branch::Unusable(warning) => warning.span(),
+            SourceBranch::Rule(rule) => Some(rule.span),
+            SourceBranch::Unusable(warning) => warning.span(),
         }
     }
 }
@@ -170,7 +174,7 @@ fn write_branch(rules: &Rules, rule: &Rule, spelling: Spelling, ids: &mut NameAl
     let id = id.unwrap_or_else(|| rule.name.to_string());
     let id = if ids.leads_to_text(&id, &rule.name) { id } else { rule.name.to_string() };
     let mut json = if let Outcome::Branch { default: true } = rule.outcome {
-        let logic = kept.remove("logic").unwrap_or_else(|| json!(spelling.logic(false)));
+        let logic = kept.remove("logic").unwrap_or_else(|| json!(spelling.logic_word(false)));
         let conditions = kept.remove("conditions").filter(Json::is_array).unwrap_or_else(|| json!([]));
         json!({"branch_id": id, "logic": logic, "conditions": conditions, "is_default": true})
     } else {
@@ -179,7 +183,7 @@ fn write_branch(rules: &Rules, rule: &Rule, spelling: Spelling, ids: &mut NameAl
             CondKind::Const(false) => (true, &[][..]),
             _ => return Err(super::unknown_condition()),
         };
-        let mut written = ItemList::new(Vec::new(), kept::take_list(&mut kept, "conditions"));
+        let mut written = ItemList::new(Vec::new(), kept::take_kept_list(&mut kept, "conditions"));
         for guarded in conditions {
             written.add_kept();
             let condition = write_kept_condition(rules, &guarded.cond, spelling, written.items.len())?;
@@ -188,10 +192,10 @@ fn write_branch(rules: &Rules, rule: &Rule, spelling: Spelling, ids: &mut NameAl
         // The author may have changed the logic since the import.
         let is_same = |logic: &Json| logic.as_str().and_then(is_or_logic) == Some(!all);
         let logic = kept.remove("logic").filter(|logic| conditions.len() < 2 || is_same(logic));
-        let logic = logic.unwrap_or_else(|| json!(spelling.logic(!all)));
+        let logic = logic.unwrap_or_else(|| json!(spelling.logic_word(!all)));
         json!({"branch_id": id, "logic": logic, "conditions": written.finish(), "is_default": false})
     };
-    kept::restore(&mut json, kept.into());
+    kept::restore_kept(&mut json, kept.into());
     Ok(json)
 }
 
@@ -204,15 +208,15 @@ fn write_kept_condition(rules: &Rules, cond: &Cond, spelling: Spelling, position
     if let Some(original) = kept.remove("condition") {
         let read =
             compare::read_condition(&JsonNode::root(&original), &mut compare::ConditionFindings::default());
-        if let Ok(Ok((text, _))) = read
+        if let Ok(Ok(compare::WrittenCondition { text, .. })) = read
             && kept::has_same_tokens(&text, rules.sources().slice(cond.span))
         {
             return Ok(original);
         }
     }
     let mut condition = write_condition(rules.program(), cond)?;
-    spelling.respell(&mut condition);
-    condition["id"] = kept.remove("id").unwrap_or_else(|| default_id(position));
-    kept::restore(&mut condition, kept.into());
+    spelling.respell_condition(&mut condition);
+    condition["id"] = kept.remove("id").unwrap_or_else(|| default_condition_id(position));
+    kept::restore_kept(&mut condition, kept.into());
     Ok(condition)
 }

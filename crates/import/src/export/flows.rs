@@ -20,7 +20,7 @@ use serde_json::{Map, Value as Json, json};
 pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json {
     let (program, sources) = (rules.program(), rules.sources());
     let mut kept = kept::members_in_header(sources);
-    let mut flows = ItemList::new(vec![key_step("flows")], kept::take_list(&mut kept, "flows"));
+    let mut flows = ItemList::new(vec![key_step("flows")], kept::take_kept_list(&mut kept, "flows"));
     let (mut names, mut is_literal) = (NameAllocator::default(), None);
     for (index, flow) in program.flows.iter().enumerate() {
         let kept = (kept::members_before(sources, flow.span), &mut names);
@@ -28,10 +28,10 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
         flows.push(ItemKind::Flow, &flow.name, written, report);
     }
     if is_literal == Some(true) {
-        report.note(message!("the patterns are compared literally: import them with `--literal`"));
+        report.add_note(message!("the patterns are compared literally: import them with `--literal`"));
     }
     let mut document = json!({ "flows": flows.finish() });
-    let mut tools = ItemList::new(vec![key_step("tools")], kept::take_list(&mut kept, "tools"));
+    let mut tools = ItemList::new(vec![key_step("tools")], kept::take_kept_list(&mut kept, "tools"));
     if let Some(tool) = program.flow_tool.as_ref().filter(|tool| !is_placeholder(rules, tool)) {
         let written = write_tool(tool, kept::members_before(sources, tool.span));
         tools.push(ItemKind::Tool, &tool.name, written, report);
@@ -44,7 +44,7 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
     if !settings.is_empty() {
         document[SETTINGS_KEY] = Json::Object(settings);
     }
-    kept::restore(&mut document, kept.into());
+    kept::restore_kept(&mut document, kept.into());
     document
 }
 
@@ -99,7 +99,7 @@ fn write_flow(
         }
     }
     let mut json = Json::Object(json);
-    kept::restore(&mut json, kept.into());
+    kept::restore_kept(&mut json, kept.into());
     Ok(json)
 }
 
@@ -190,6 +190,6 @@ fn write_tool(tool: &FlowTool, mut kept: Map<String, Json>) -> Written<Json> {
     if !tool.endpoint.is_null() {
         json["endpoint"] = tool.endpoint.clone();
     }
-    kept::restore(&mut json, kept.into());
+    kept::restore_kept(&mut json, kept.into());
     Ok(json)
 }

@@ -19,7 +19,7 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
     let program = rules.program();
     let conditions = ConditionWriter::new(rules);
     let mut kept = kept::members_in_header(rules.sources());
-    let mut routes = ItemList::new(vec![key_step("routes")], kept::take_list(&mut kept, "routes"));
+    let mut routes = ItemList::new(vec![key_step("routes")], kept::take_kept_list(&mut kept, "routes"));
     let mut names = NameAllocator::reserving(&["default", "none"]);
     let mut document = Map::new();
     let sources = rules.sources();
@@ -51,19 +51,19 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
                 Ok((handler, metadata)) if metadata.is_empty() => {
                     document.insert("default".to_owned(), json!(handler));
                 }
-                Ok(_) => report.skip(
+                Ok(_) => report.add_skipped_item(
                     ItemKind::Default,
                     "",
                     &[],
                     message!("the default of the document has no metadata"),
                 ),
-                Err(reason) => report.skip(ItemKind::Default, "", &[], reason),
+                Err(reason) => report.add_skipped_item(ItemKind::Default, "", &[], reason),
             }
         }
     }
     document.insert("routes".to_owned(), Json::Array(routes.finish()));
     let mut document = Json::Object(document);
-    kept::restore(&mut document, kept.into());
+    kept::restore_kept(&mut document, kept.into());
     document
 }
 
@@ -103,7 +103,7 @@ fn write_route(
     let description = description(kept.remove("description"), &rule.docs);
     json.extend(description.map(|description| ("description".to_owned(), description)));
     let mut json = Json::Object(json);
-    kept::restore(&mut json, kept.into());
+    kept::restore_kept(&mut json, kept.into());
     Ok(json)
 }
 

@@ -1,7 +1,7 @@
 //! Translates character classes such as `[a-z_]`. Their syntax differs the most between Python and
 //! the `regex` crate.
 
-use super::{LastItem, RegexTranslator, TranslateResult, invalid};
+use super::{LastItem, RegexTranslator, TranslateResult, invalid_pattern};
 use rulec::Message;
 use rulec_base::message;
 
@@ -9,15 +9,15 @@ impl RegexTranslator<'_> {
     /// Translates the rest of a character class, such as `[a-z_]`, after its `[`.
     pub(super) fn translate_class(&mut self) -> TranslateResult<LastItem> {
         const UNCLOSED_CLASS: Message = message!("a character class is not closed");
-        self.out.push('[');
+        self.translated.push('[');
         if self.eat_char('^') {
-            self.out.push('^');
+            self.translated.push('^');
         }
         let mut is_first = true;
         loop {
-            let Some(c) = self.chars.next() else { return invalid(UNCLOSED_CLASS) };
+            let Some(c) = self.chars.next() else { return invalid_pattern(UNCLOSED_CLASS) };
             if c == ']' && !is_first {
-                self.out.push(']');
+                self.translated.push(']');
                 return Ok(LastItem::Item);
             }
             is_first = false;
@@ -27,19 +27,19 @@ impl RegexTranslator<'_> {
                 continue;
             }
             match self.chars.next() {
-                None => return invalid(UNCLOSED_CLASS),
+                None => return invalid_pattern(UNCLOSED_CLASS),
                 Some(']') => {
                     self.write_member(&low);
-                    self.out.push_str(r"\-]");
+                    self.translated.push_str(r"\-]");
                     return Ok(LastItem::Item);
                 }
                 Some(c) => match (low, self.read_member(c)?) {
                     (ClassMember::Char(low), ClassMember::Char(high)) if low <= high => {
                         self.write_member(&ClassMember::Char(low));
-                        self.out.push('-');
+                        self.translated.push('-');
                         self.write_member(&ClassMember::Char(high));
                     }
-                    _ => return invalid(message!("a character class has an invalid range")),
+                    _ => return invalid_pattern(message!("a character class has an invalid range")),
                 },
             }
         }
@@ -49,7 +49,7 @@ impl RegexTranslator<'_> {
         if c != '\\' {
             return Ok(ClassMember::Char(c));
         }
-        let Some(c) = self.chars.next() else { return invalid(message!("it ends with a `\\`")) };
+        let Some(c) = self.chars.next() else { return invalid_pattern(message!("it ends with a `\\`")) };
         match self.translate_category(c) {
             Some(category) => Ok(ClassMember::Category(category)),
             None => Ok(ClassMember::Char(self.read_escaped(c, true)?)),
@@ -58,11 +58,11 @@ impl RegexTranslator<'_> {
 
     fn write_member(&mut self, member: &ClassMember) {
         match member {
-            ClassMember::Category(category) => self.out.push_str(category),
+            ClassMember::Category(category) => self.translated.push_str(category),
             ClassMember::Char(c) => {
                 // Doubled `&`, `-` and `~` are operators in the crate's classes.
                 if r"\[]^&-~".contains(*c) {
-                    self.out.push('\\');
+                    self.translated.push('\\');
                 }
                 self.write_char(*c);
             }

@@ -24,11 +24,14 @@ fn to_local_time(args: &[Value<'_>]) -> Option<OffsetDateTime> {
     }
 }
 
-/// Returns a clock or calendar field of a time as an int, as `field` computes it. If the second
-/// argument names a time zone, the time is first converted to that zone. Missing if the conversion
-/// fails.
-pub(super) fn clock_field<'a>(args: &[Value<'a>], field: impl Fn(OffsetDateTime) -> i32) -> Value<'a> {
-    to_local_time(args).map_or(Value::Missing, |time| Value::Int(field(time).into()))
+/// Returns a clock or calendar field of a time as an int, as `compute_field` computes it. If the
+/// second argument names a time zone, the time is first converted to that zone. Missing if the
+/// conversion fails.
+pub(super) fn clock_field<'a>(
+    args: &[Value<'a>],
+    compute_field: impl Fn(OffsetDateTime) -> i32,
+) -> Value<'a> {
+    to_local_time(args).map_or(Value::Missing, |time| Value::Int(compute_field(time).into()))
 }
 
 /// A date (year, month, day) or a time of day (hour, minute, second). `Display` writes it as the
@@ -51,13 +54,13 @@ impl fmt::Display for ClockText {
 impl ClockText {
     /// Returns a date as text; `None` for a year before 0. Such a year occurs only if a time at the
     /// start of the year 0 is shifted to another time zone.
-    fn of_date(date: Date) -> Option<ClockText> {
+    fn from_date(date: Date) -> Option<ClockText> {
         let year = u16::try_from(date.year()).ok()?;
         Some(ClockText::Date([year, u8::from(date.month()).into(), date.day().into()]))
     }
 
     /// Builds the date or time of day as a text in the arena; returns missing if `text` is `None`.
-    fn build<'a>(text: Option<ClockText>, arena: &'a Arena) -> Value<'a> {
+    fn build_value<'a>(text: Option<ClockText>, arena: &'a Arena) -> Value<'a> {
         let Some(text) = text else { return Value::Missing };
         // Writing to a text of the arena never fails.
         arena.build_text("2026-01-31".len(), |buffer| {
@@ -69,7 +72,7 @@ impl ClockText {
 /// Implements the function `date`. The argument is a time, or a text that contains a date or a date
 /// with time.
 pub(super) fn date<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
-    ClockText::build(clock_text(args, read_date, |time| ClockText::of_date(time.date())), arena)
+    ClockText::build_value(read_clock_text(args, read_date, |time| ClockText::from_date(time.date())), arena)
 }
 
 /// Implements the function `time`. The argument is a time, or a text that contains a time of day or
@@ -78,26 +81,26 @@ pub(super) fn time_of_day<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a>
     let of_time = |time: OffsetDateTime| {
         Some(ClockText::Time([time.hour(), time.minute(), time.second()].map(u16::from)))
     };
-    ClockText::build(clock_text(args, read_time_of_day, of_time), arena)
+    ClockText::build_value(read_clock_text(args, read_time_of_day, of_time), arena)
 }
 
-/// Returns the result of `convert` if the first argument is a time, or a text with date and time.
-/// Returns the result of `read` for any other text. `None` for other values, and for an unknown
-/// time zone in the second argument.
-fn clock_text(
+/// Returns the result of `convert_time` if the first argument is a time, or a text with date and
+/// time. Returns the result of `parse_text` for any other text. `None` for other values, and for an
+/// unknown time zone in the second argument.
+fn read_clock_text(
     args: &[Value<'_>],
-    read: fn(&str) -> Option<ClockText>,
-    convert: impl Fn(OffsetDateTime) -> Option<ClockText>,
+    parse_text: fn(&str) -> Option<ClockText>,
+    convert_time: impl Fn(OffsetDateTime) -> Option<ClockText>,
 ) -> Option<ClockText> {
     let [first, zone @ ..] = args else { return None };
-    let Value::Str(text) = *first else { return to_local_time(args).and_then(convert) };
+    let Value::Str(text) = *first else { return to_local_time(args).and_then(convert_time) };
     match (parse_datetime(text), zone) {
-        (None, []) => read(text),
+        (None, []) => parse_text(text),
         // The result of reading a text does not depend on the zone. But an unknown zone still gives
         // missing.
-        (None, [Value::Str(name)]) => read(text).filter(|_| zone::is_zone(name)),
-        (Some(time), []) => convert(time),
-        (Some(time), [zone]) => to_local_time(&[Value::DateTime(time), *zone]).and_then(convert),
+        (None, [Value::Str(name)]) => parse_text(text).filter(|_| zone::is_zone(name)),
+        (Some(time), []) => convert_time(time),
+        (Some(time), [zone]) => to_local_time(&[Value::DateTime(time), *zone]).and_then(convert_time),
         _ => None,
     }
 }
@@ -115,7 +118,7 @@ pub fn canonical_clock_text(function: Function, text: &str) -> Option<String> {
 
 /// Parses one number of a date or a time of day; `None` if it is invalid. `lengths` are the allowed
 /// numbers of digits.
-fn read_number(part: &str, lengths: RangeInclusive<usize>) -> Option<u16> {
+fn parse_digits(part: &str, lengths: RangeInclusive<usize>) -> Option<u16> {
     let are_digits = lengths.contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
     part.parse().ok().filter(|_| are_digits)
 }
@@ -123,17 +126,17 @@ fn read_number(part: &str, lengths: RangeInclusive<usize>) -> Option<u16> {
 fn read_date(text: &str) -> Option<ClockText> {
     let mut parts = text.trim().split('-');
     let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
-    let year = read_number(year, 4..=4)?;
-    let [month, day] = [month, day].map(|part| read_number(part, 2..=2).map(|number| number as u8));
+    let year = parse_digits(year, 4..=4)?;
+    let [month, day] = [month, day].map(|part| parse_digits(part, 2..=2).map(|number| number as u8));
     let date = Date::from_calendar_date(year.into(), Month::try_from(month?).ok()?, day?).ok()?;
-    parts.next().is_none().then_some(date).and_then(ClockText::of_date)
+    parts.next().is_none().then_some(date).and_then(ClockText::from_date)
 }
 
 /// Parses a time of day from 0:00 to 24:00; `None` if it is invalid. 24:00 is the end of the day.
 fn read_time_of_day(text: &str) -> Option<ClockText> {
     let mut parts = text.trim().split(':');
-    let (hour, minute) = (read_number(parts.next()?, 1..=2)?, read_number(parts.next()?, 2..=2)?);
-    let second = parts.next().map_or(Some(0), |part| read_number(part, 2..=2))?;
+    let (hour, minute) = (parse_digits(parts.next()?, 1..=2)?, parse_digits(parts.next()?, 2..=2)?);
+    let second = parts.next().map_or(Some(0), |part| parse_digits(part, 2..=2))?;
     let is_valid = minute < 60 && second < 60 && (hour < 24 || (hour, minute, second) == (24, 0, 0));
     (is_valid && parts.next().is_none()).then_some(ClockText::Time([hour, minute, second]))
 }
@@ -149,7 +152,7 @@ pub fn neighbouring_clock_texts(text: &str) -> Vec<String> {
             let month = Month::try_from(month as u8).ok();
             let date = month.and_then(|month| Date::from_calendar_date(year.into(), month, day as u8).ok());
             [date.and_then(Date::previous_day), date.and_then(Date::next_day)]
-                .map(|date| date.and_then(ClockText::of_date))
+                .map(|date| date.and_then(ClockText::from_date))
         }
         Some(ClockText::Time([hour, minute, second])) => {
             let second = i32::from(hour) * 3600 + i32::from(minute) * 60 + i32::from(second);

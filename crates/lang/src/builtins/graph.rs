@@ -45,7 +45,7 @@ pub(super) fn unmatched<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
 /// names are left out.
 struct RecordGraph {
     /// The node id of each record; `None` for a record without a name.
-    nodes: Vec<Option<usize>>,
+    node_of_record: Vec<Option<usize>>,
     /// Number of nodes, which is the number of distinct names.
     node_count: usize,
     /// The node ids of the source and the target of each edge.
@@ -57,7 +57,7 @@ impl RecordGraph {
         let [nodes, key, edges, source_key, target_key] = args else { return None };
         let names = record_names(*nodes, *key)?;
         let mut ids: HashMap<&str, usize> = HashMap::with_capacity(names.len());
-        let nodes: Vec<Option<usize>> = names
+        let node_of_record: Vec<Option<usize>> = names
             .into_iter()
             .map(|name| {
                 let next_id = ids.len();
@@ -71,7 +71,7 @@ impl RecordGraph {
             .elements()?
             .filter_map(|edge| end_node(edge, source_key).zip(end_node(edge, target_key)))
             .collect();
-        Some(RecordGraph { nodes, node_count: ids.len(), edges })
+        Some(RecordGraph { node_of_record, node_count: ids.len(), edges })
     }
 }
 
@@ -79,33 +79,33 @@ impl RecordGraph {
 /// node would cost more than the rest of the work.
 struct Adjacency {
     /// The adjacent nodes of all nodes, one list after another.
-    nodes: Vec<usize>,
-    /// The start of each node's list in the field `nodes`, plus one entry for the end of the last
-    /// list.
-    starts: Vec<usize>,
+    neighbor_lists: Vec<usize>,
+    /// The start of each node's list in the field `neighbor_lists`, plus one entry for the end of
+    /// the last list.
+    list_starts: Vec<usize>,
 }
 
 impl Adjacency {
     /// Builds the lists from pairs of nodes: the second node of each pair is added to the list of
     /// the first. `count` is the number of nodes; all ids are below it.
     fn from_pairs(count: usize, pairs: impl Iterator<Item = (usize, usize)> + Clone) -> Adjacency {
-        let mut starts = vec![0; count + 1];
-        pairs.clone().for_each(|(first, _)| starts[first] += 1);
+        let mut list_starts = vec![0; count + 1];
+        pairs.clone().for_each(|(first, _)| list_starts[first] += 1);
         let mut end = 0;
-        for start in &mut starts {
+        for start in &mut list_starts {
             end += *start;
             *start = end;
         }
-        let mut nodes = vec![0; end];
+        let mut neighbor_lists = vec![0; end];
         for (first, node) in pairs {
-            starts[first] -= 1;
-            nodes[starts[first]] = node;
+            list_starts[first] -= 1;
+            neighbor_lists[list_starts[first]] = node;
         }
-        Adjacency { nodes, starts }
+        Adjacency { neighbor_lists, list_starts }
     }
 
     fn neighbors(&self, node: usize) -> &[usize] {
-        &self.nodes[self.starts[node]..self.starts[node + 1]]
+        &self.neighbor_lists[self.list_starts[node]..self.list_starts[node + 1]]
     }
 }
 
@@ -115,7 +115,7 @@ pub(super) fn isolated<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     for &(source, target) in graph.edges.iter().filter(|(source, target)| source != target) {
         (connected[source], connected[target]) = (true, true);
     }
-    let records = graph.nodes.iter().enumerate();
+    let records = graph.node_of_record.iter().enumerate();
     index_list(arena, records.filter_map(|(index, node)| (!connected[(*node)?]).then_some(index)))
 }
 
@@ -147,8 +147,10 @@ pub(super) fn ancestors<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let Some(names) = record_names(*list, *key) else { return Value::Missing };
     let predecessors =
         Adjacency::from_pairs(graph.node_count, graph.edges.iter().map(|&(source, target)| (target, source)));
-    let start =
-        names.iter().position(|name| *name == Some(*target_name)).and_then(|index| graph.nodes[index]);
+    let start = names
+        .iter()
+        .position(|name| *name == Some(*target_name))
+        .and_then(|index| graph.node_of_record[index]);
     let (mut pending, mut is_ancestor) = (Vec::from_iter(start), vec![false; graph.node_count]);
     while let Some(node) = pending.pop() {
         for &source in predecessors.neighbors(node) {
@@ -158,7 +160,7 @@ pub(super) fn ancestors<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
         }
     }
     let mut listed = vec![false; graph.node_count];
-    let ancestor_names = graph.nodes.iter().zip(&names).filter_map(|(node, name)| {
+    let ancestor_names = graph.node_of_record.iter().zip(&names).filter_map(|(node, name)| {
         let node = (*node)?;
         let is_repeated = std::mem::replace(&mut listed[node], true);
         (is_ancestor[node] && !is_repeated).then(|| name.map(Value::Str))?

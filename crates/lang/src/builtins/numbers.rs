@@ -34,17 +34,17 @@ pub(super) fn min_or_max<'a>(args: &[Value<'a>], better_order: Ordering) -> Valu
     if has_decimals { extreme.read_as(KindSet::DECIMAL) } else { extreme }
 }
 
-/// Rounds a number to an int: a float by `of_float`, a decimal by `of_decimal`.
+/// Rounds a number to an int: a float by `round_float`, a decimal by `round_decimal`.
 pub(super) fn round_with<'a>(
     args: &[Value<'a>],
-    of_float: fn(f64) -> f64,
-    of_decimal: fn(Decimal) -> Decimal,
+    round_float: fn(f64) -> f64,
+    round_decimal: fn(Decimal) -> Decimal,
 ) -> Value<'a> {
     match args {
         [int @ (Value::Int(_) | Value::Wide(_))] => *int,
-        [Value::Float(float)] => Value::from_whole_float(of_float(*float)),
+        [Value::Float(float)] => Value::from_whole_float(round_float(*float)),
         [Value::Decimal(decimal)] => {
-            of_decimal(*decimal).to_integer().map_or(Value::Missing, Value::from_integer)
+            round_decimal(*decimal).to_integer().map_or(Value::Missing, Value::from_integer)
         }
         _ => Value::Missing,
     }

@@ -165,7 +165,7 @@ struct DictChanges<'a> {
     /// The new value of this node; `None` if only keys inside the value change.
     new_value: Option<Value<'a>>,
     /// The changes to keys inside this node's value. The map has an entry for each changed key.
-    inner: BTreeMap<&'a str, DictChanges<'a>>,
+    key_changes: BTreeMap<&'a str, DictChanges<'a>>,
 }
 
 pub(super) fn updated<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
@@ -184,7 +184,8 @@ pub(super) fn updated<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
         if key.split('.').nth(MAX_KEY_SEGMENTS).is_some() {
             return Value::Missing;
         }
-        let node = key.split('.').fold(&mut changes, |node, segment| node.inner.entry(segment).or_default());
+        let node =
+            key.split('.').fold(&mut changes, |node, segment| node.key_changes.entry(segment).or_default());
         node.new_value = Some(value);
     }
     apply_changes(*base, &changes, arena).unwrap_or(Value::Missing)
@@ -194,13 +195,13 @@ pub(super) fn updated<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
 /// The recursion depth is bounded by the number of segments of a dotted key.
 fn apply_changes<'a>(base: Value<'a>, changes: &DictChanges<'a>, arena: &'a Arena) -> Option<Value<'a>> {
     let base = changes.new_value.unwrap_or(base);
-    if changes.inner.is_empty() {
+    if changes.key_changes.is_empty() {
         return Some(base);
     }
     let mut entries = Vec::new();
     let old = dict_entries(base).unwrap_or_default();
     let mut old = old.into_iter().peekable();
-    for (key, change) in &changes.inner {
+    for (key, change) in &changes.key_changes {
         while let Some(entry) = old.next_if(|(other, _)| other < key) {
             entries.push(entry);
         }

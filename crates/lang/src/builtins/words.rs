@@ -157,9 +157,9 @@ pub(super) fn version<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     }
 }
 
-pub(super) fn map_text<'a>(args: &[Value<'a>], f: impl Fn(&'a str) -> Value<'a>) -> Value<'a> {
+pub(super) fn map_text<'a>(args: &[Value<'a>], convert: impl Fn(&'a str) -> Value<'a>) -> Value<'a> {
     match args {
-        [Value::Str(text)] => f(text),
+        [Value::Str(text)] => convert(text),
         _ => Value::Missing,
     }
 }
@@ -167,11 +167,11 @@ pub(super) fn map_text<'a>(args: &[Value<'a>], f: impl Fn(&'a str) -> Value<'a>)
 pub(super) fn change_case<'a, C: Iterator<Item = char>>(
     args: &[Value<'a>],
     arena: &'a Arena,
-    case: fn(char) -> C,
+    to_case: fn(char) -> C,
 ) -> Value<'a> {
     // Reserves the length of the text. A letter can need up to three times as many bytes in its
     // other case, so the result may be longer.
-    map_text(args, |text| arena.collect_text(text.len(), text.chars().flat_map(case)))
+    map_text(args, |text| arena.collect_text(text.len(), text.chars().flat_map(to_case)))
 }
 
 pub(super) fn split<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {

@@ -7,7 +7,7 @@ mod edges;
 mod joins;
 
 use super::node::{NodeId, Route, Target, Vertex, join_names};
-use edges::Graph;
+use edges::WorkflowGraph;
 use rulec_base::diag::Message;
 use rulec_base::message;
 use std::collections::{HashMap, HashSet};
@@ -222,11 +222,11 @@ impl fmt::Display for Finding {
 /// Checks a workflow graph and returns its faults. Precondition: `set_incoming_edges` has set the
 /// incoming edges of its nodes. `start` is the index of the start node.
 pub fn check_graph(vertices: &[Vertex], index_by_id: &HashMap<NodeId, usize>, start: usize) -> Vec<Finding> {
-    let graph = Graph::new(vertices, index_by_id, start);
+    let graph = WorkflowGraph::new(vertices, index_by_id, start);
     let mut findings = Vec::new();
-    for number in 0..vertices.len() {
-        check_next_nodes(&graph, number, &mut findings);
-        check_routes(&graph, number, &mut findings);
+    for vertex_index in 0..vertices.len() {
+        check_next_nodes(&graph, vertex_index, &mut findings);
+        check_routes(&graph, vertex_index, &mut findings);
     }
     let cycles = graph.cycles();
     let waits_for_itself = !cycles.is_empty();
@@ -237,9 +237,9 @@ pub fn check_graph(vertices: &[Vertex], index_by_id: &HashMap<NodeId, usize>, st
         );
         findings.push(Finding::new(FindingKind::CycleWithoutLoopBack, cycle, message));
     }
-    for number in graph.unreachable_nodes() {
-        let id = graph.id(number);
-        let message = message!("no path leads from `{}` to `{id}`", graph.id(start));
+    for vertex_index in graph.unreachable_nodes() {
+        let id = graph.node_id(vertex_index);
+        let message = message!("no path leads from `{}` to `{id}`", graph.node_id(start));
         findings.push(Finding::new(FindingKind::Unreachable, vec![id], message));
     }
     // If a cycle waits for itself, its joins never receive all inputs. The finding about the cycle
@@ -255,11 +255,11 @@ fn dedup_nodes(nodes: &[NodeId]) -> Vec<NodeId> {
     nodes.iter().filter(|id| distinct.insert(*id)).cloned().collect()
 }
 
-fn check_next_nodes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
-    let vertex = &graph.vertices[number];
+fn check_next_nodes(graph: &WorkflowGraph<'_>, vertex_index: usize, findings: &mut Vec<Finding>) {
+    let vertex = &graph.vertices[vertex_index];
     let id = &vertex.id;
     let mut add = |kind, next: Option<&NodeId>, message| {
-        let path = graph.path_to(number).into_iter().chain(next.cloned()).collect();
+        let path = graph.shortest_path_to(vertex_index).into_iter().chain(next.cloned()).collect();
         findings.push(Finding { node: Some(id.clone()), ..Finding::new(kind, path, message) });
     };
     for (index, next) in vertex.next.iter().enumerate() {
@@ -268,7 +268,7 @@ fn check_next_nodes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding
             add(FindingKind::RepeatedNext, Some(next), message);
             continue;
         }
-        match graph.number(next) {
+        match graph.vertex_index(next) {
             None => {
                 let message = message!("`{id}` leads to `{next}`, which is not a node");
                 add(FindingKind::UnknownNext, Some(next), message);
@@ -290,11 +290,12 @@ fn check_next_nodes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding
     }
 }
 
-fn check_routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
-    let vertex = &graph.vertices[number];
-    let Some(routes) = graph.routes(number) else { return };
+fn check_routes(graph: &WorkflowGraph<'_>, vertex_index: usize, findings: &mut Vec<Finding>) {
+    let vertex = &graph.vertices[vertex_index];
+    let Some(routes) = graph.routes_of_vertex(vertex_index) else { return };
     let id = &vertex.id;
-    let mut add = |kind, message| findings.push(Finding::new(kind, graph.path_to(number), message));
+    let mut add =
+        |kind, message| findings.push(Finding::new(kind, graph.shortest_path_to(vertex_index), message));
     let has_loop_back = routes.iter().any(|route| route.loopback);
     let always_loops_back = has_loop_back && routes.iter().all(|route| route.loopback);
     if let [only] = vertex.next.as_slice()
@@ -322,7 +323,7 @@ fn check_routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     named_targets.sort();
     named_targets.dedup();
     for target in named_targets {
-        if graph.number(target).is_none() {
+        if graph.vertex_index(target).is_none() {
             let message = message!("a route of `{id}` leads to `{target}`, which is not a node");
             add(FindingKind::UnknownTarget, message);
         } else if !vertex.next.contains(target) {
@@ -339,7 +340,7 @@ fn check_routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     let mut loop_back_targets: Vec<&NodeId> = vertex.loop_backs.iter().collect();
     loop_back_targets.sort();
     for target in loop_back_targets {
-        let Some(target_number) = graph.number(target) else { continue };
+        let Some(target_index) = graph.vertex_index(target) else { continue };
         // If there is only one next node, every route leads there, and another finding reports the
         // loop.
         if forward_targets.contains(target) && vertex.next.len() != 1 {
@@ -347,7 +348,7 @@ fn check_routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
                 message!("the edge from `{id}` to `{target}` is a loop-back in one route but not in another");
             add(FindingKind::MixedLoopBack, message);
         }
-        if !graph.has_path(target_number, number) {
+        if !graph.has_path(target_index, vertex_index) {
             let message = message!("`{id}` loops back to `{target}`, but no path leads from there to `{id}`");
             add(FindingKind::LoopBackOutsideLoop, message);
         }

@@ -56,7 +56,7 @@ pub fn test_predicate<'a>(
 }
 
 /// Evaluates a predicate like [`test_predicate`], with a constant right operand. If the operand is
-/// a long list, `set` returns the list prepared for fast lookups. The set is used only if many
+/// a long list, `get_set` returns the list prepared for fast lookups. The set is used only if many
 /// values are looked up.
 pub fn test_constant<'s>(
     op: Op,
@@ -64,7 +64,7 @@ pub fn test_constant<'s>(
     right: Value<'_>,
     mode: TestMode,
     arena: &Arena,
-    set: impl FnOnce() -> Option<&'s ConstantSet>,
+    get_set: impl FnOnce() -> Option<&'s ConstantSet>,
 ) -> Tri {
     let context = PredicateContext { arena, constant: true };
     let is_long = |list: Value<'_>| list.list_len().is_some_and(|len| len >= MIN_SET_ELEMENTS);
@@ -73,7 +73,7 @@ pub fn test_constant<'s>(
         if !within_budget(op, left, right, mode, context) {
             return Tri::Unknown;
         }
-        if let Some(found) = set().and_then(|set| set.test(op, left, right, mode)) {
+        if let Some(found) = get_set().and_then(|set| set.test(op, left, right, mode)) {
             return found;
         }
     }
@@ -92,7 +92,9 @@ pub fn within_budget(
 ) -> bool {
     let arena = context.arena;
     let passes = match (op.info().search, left) {
-        (Some(Search::Glob), Value::Str(_)) if !context.constant && !within_budget_globs(right, arena) => {
+        (Some(Search::Glob), Value::Str(_))
+            if !context.constant && !are_globs_within_budget(right, arena) =>
+        {
             return false;
         }
         // A search for constants of the rules counts as one pass over the text.
@@ -143,7 +145,7 @@ pub fn within_budget(
 const GLOB_WORK_PER_BYTE: u64 = 32;
 
 /// True if `like` patterns from a message are within the size limit for values.
-fn within_budget_globs(patterns: Value<'_>, arena: &Arena) -> bool {
+fn are_globs_within_budget(patterns: Value<'_>, arena: &Arena) -> bool {
     let is_allowed =
         |pattern: Value<'_>| arena.allows(Limit::ValueBytes, pattern.as_str().map_or(0, str::len) as u64);
     is_allowed(patterns) && patterns.elements().is_none_or(|mut elements| elements.all(is_allowed))

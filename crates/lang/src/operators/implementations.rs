@@ -78,22 +78,22 @@ orders! {
     greater_equal is_ge;
 }
 
-/// True if an element is identical to `searched`. Texts are compared after preparation by `mode`,
-/// such as case folding. The text in `searched` is prepared only once.
-fn has_element<'a>(
+/// True if an element is identical to `searched_value`. Texts are compared after preparation by
+/// `mode`, such as case folding. The text in `searched_value` is prepared only once.
+fn contains_identical<'a>(
     mut elements: impl Iterator<Item = Value<'a>>,
-    searched: Value<'_>,
+    searched_value: Value<'_>,
     mode: TestMode,
 ) -> bool {
-    match searched {
+    match searched_value {
         Value::Str(text) if !mode.text.is_plain() => {
             let text = mode.text.prepare(text);
             elements.any(|element| match element {
                 Value::Str(other) => mode.text.prepare(other) == text,
-                _ => value::is_identical(element, searched),
+                _ => value::is_identical(element, searched_value),
             })
         }
-        _ => elements.any(|element| value::is_identical(element, searched)),
+        _ => elements.any(|element| value::is_identical(element, searched_value)),
     }
 }
 
@@ -102,14 +102,14 @@ pub fn is_in(left: Value<'_>, right: Value<'_>, mode: TestMode, _: &Arena) -> Tr
     if left.is_missing() {
         return Tri::Unknown;
     }
-    right.elements().map_or(Tri::Unknown, |elements| has_element(elements, left, mode).into())
+    right.elements().map_or(Tri::Unknown, |elements| contains_identical(elements, left, mode).into())
 }
 
 /// The operator `contains` on a text or on a list.
 pub fn contains(left: Value<'_>, right: Value<'_>, mode: TestMode, _: &Arena) -> Tri {
     match left.elements() {
         Some(_) if right.is_missing() => Tri::Unknown,
-        Some(elements) => has_element(elements, right, mode).into(),
+        Some(elements) => contains_identical(elements, right, mode).into(),
         None => compare_texts(left, right, mode, |text, keyword| {
             if mode.word { text::contains_word(text, keyword) } else { text.contains(keyword) }
         }),
@@ -229,7 +229,7 @@ type DecimalOperator = fn(Decimal, Decimal) -> Option<Decimal>;
 /// Computes an operator on two numbers. `int_op` computes two ints; the result is missing if it
 /// does not fit into a signed 64-bit integer. If an operand is a decimal, `decimal_op` computes the
 /// result; otherwise `float_op` does.
-fn arithmetic<'a>(
+fn compute_number<'a>(
     left: Value<'a>,
     right: Value<'a>,
     int_op: fn(i128, i128) -> Option<i128>,
@@ -240,7 +240,7 @@ fn arithmetic<'a>(
         (Some(a), Some(b)) => {
             int_op(a, b).and_then(|int| i64::try_from(int).ok()).map_or(Value::Missing, Value::Int)
         }
-        _ if is_decimal(left) || is_decimal(right) => decimal_arithmetic(left, right, decimal_op),
+        _ if is_decimal(left) || is_decimal(right) => compute_decimal(left, right, decimal_op),
         _ => match (to_float(left), to_float(right)) {
             (Some(a), Some(b)) => finite_or_missing(float_op(a, b)),
             _ => Value::Missing,
@@ -254,7 +254,7 @@ fn is_decimal(value: Value<'_>) -> bool {
 
 /// Computes an operator on two numbers, of which one is a decimal and the other a decimal or int.
 #[cold]
-fn decimal_arithmetic<'a>(left: Value<'a>, right: Value<'a>, op: DecimalOperator) -> Value<'a> {
+fn compute_decimal<'a>(left: Value<'a>, right: Value<'a>, op: DecimalOperator) -> Value<'a> {
     let exact = |value: Value<'_>| match value {
         Value::Decimal(_) | Value::Int(_) | Value::Wide(_) => value.to_decimal(),
         _ => None,
@@ -263,9 +263,9 @@ fn decimal_arithmetic<'a>(left: Value<'a>, right: Value<'a>, op: DecimalOperator
     left.zip(right).and_then(|(a, b)| op(a, b)).map_or(Value::Missing, Value::Decimal)
 }
 
-fn shift_time<'a>(time: OffsetDateTime, seconds: Option<f64>, sign: f64) -> Value<'a> {
+fn shift_time<'a>(time: OffsetDateTime, seconds: Option<f64>, direction: f64) -> Value<'a> {
     seconds
-        .and_then(|seconds| Duration::checked_seconds_f64(seconds * sign))
+        .and_then(|seconds| Duration::checked_seconds_f64(seconds * direction))
         .and_then(|duration| time.checked_add(duration))
         .map_or(Value::Missing, Value::DateTime)
 }
@@ -275,7 +275,7 @@ pub fn add<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
         (Value::DateTime(time), seconds) | (seconds, Value::DateTime(time)) => {
             shift_time(time, to_float(seconds), 1.0)
         }
-        _ => arithmetic(left, right, i128::checked_add, |a, b| a + b, Decimal::checked_add),
+        _ => compute_number(left, right, i128::checked_add, |a, b| a + b, Decimal::checked_add),
     }
 }
 
@@ -285,26 +285,26 @@ pub fn sub<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
     match (left, right) {
         (Value::DateTime(a), Value::DateTime(b)) => finite_or_missing((a - b).as_seconds_f64()),
         (Value::DateTime(time), _) => shift_time(time, to_float(right), -1.0),
-        _ => arithmetic(left, right, i128::checked_sub, |a, b| a - b, Decimal::checked_sub),
+        _ => compute_number(left, right, i128::checked_sub, |a, b| a - b, Decimal::checked_sub),
     }
 }
 
 pub fn mul<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
-    arithmetic(left, right, i128::checked_mul, |a, b| a * b, Decimal::checked_mul)
+    compute_number(left, right, i128::checked_mul, |a, b| a * b, Decimal::checked_mul)
 }
 
 /// The operator `/`: returns a decimal if an operand is a decimal, otherwise a float.
 pub fn div<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
     match (to_float(left), to_float(right)) {
         (Some(a), Some(b)) => finite_or_missing(a / b),
-        _ if is_decimal(left) || is_decimal(right) => decimal_arithmetic(left, right, Decimal::checked_div),
+        _ if is_decimal(left) || is_decimal(right) => compute_decimal(left, right, Decimal::checked_div),
         _ => Value::Missing,
     }
 }
 
 /// The operator `%`; the result has the sign of the dividend.
 pub fn rem<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
-    arithmetic(left, right, i128::checked_rem, |a, b| a % b, Decimal::checked_rem)
+    compute_number(left, right, i128::checked_rem, |a, b| a % b, Decimal::checked_rem)
 }
 
 /// The prefix operator `-`: the negation of a number. Missing for other values, and for an int

@@ -22,7 +22,7 @@ type FastSet<T> = HashSet<T, foldhash::fast::FixedState>;
 /// `mode` says.
 #[derive(Debug, Default)]
 pub struct ConstantSet {
-    mode: TextMode,
+    text_mode: TextMode,
     texts: FastSet<Box<str>>,
     /// The numbers of the list that have no fraction and fit into 64 bits. `1` and `1.0` are equal.
     ints: FastSet<i64>,
@@ -30,7 +30,7 @@ pub struct ConstantSet {
     floats: FastSet<u64>,
     /// The times that the texts of the list contain, in nanoseconds since 1970-01-01 UTC.
     times: FastSet<i128>,
-    bools: [bool; 2],
+    contained_bools: [bool; 2],
     /// Whether the list has elements (such as decimals, nulls or lists) that no other field
     /// contains. A value that is not found must then be compared with the elements.
     has_other_elements: bool,
@@ -41,7 +41,7 @@ pub struct ConstantSet {
 
 /// The key by which a value is looked up. Values that are equal have equal keys, except in the
 /// variant `Decimal`.
-enum Key<'v> {
+enum LookupKey<'v> {
     Text(&'v str),
     Int(i64),
     Float(u64),
@@ -53,20 +53,20 @@ enum Key<'v> {
     Other,
 }
 
-impl<'v> Key<'v> {
-    fn new(value: Value<'v>) -> Key<'v> {
+impl<'v> LookupKey<'v> {
+    fn new(value: Value<'v>) -> LookupKey<'v> {
         match value {
-            Value::Str(text) => Key::Text(text),
-            Value::Int(int) => Key::Int(int),
-            Value::Bool(bool) => Key::Bool(bool),
-            Value::DateTime(time) => Key::Time(time.unix_timestamp_nanos()),
+            Value::Str(text) => LookupKey::Text(text),
+            Value::Int(int) => LookupKey::Int(int),
+            Value::Bool(bool) => LookupKey::Bool(bool),
+            Value::DateTime(time) => LookupKey::Time(time.unix_timestamp_nanos()),
             // The range excludes 2^63, which is no 64-bit integer.
             Value::Float(float) if float.fract() == 0.0 && (-TWO_POW_63..TWO_POW_63).contains(&float) => {
-                Key::Int(float as i64)
+                LookupKey::Int(float as i64)
             }
-            Value::Float(float) => Key::Float(float.to_bits()),
-            Value::Decimal(_) => Key::Decimal,
-            _ => Key::Other,
+            Value::Float(float) => LookupKey::Float(float.to_bits()),
+            Value::Decimal(_) => LookupKey::Decimal,
+            _ => LookupKey::Other,
         }
     }
 }
@@ -79,19 +79,19 @@ impl ConstantSet {
         if list.list_len()? < MIN_SET_ELEMENTS {
             return None;
         }
-        let mut set = ConstantSet { mode, ..ConstantSet::default() };
+        let mut set = ConstantSet { text_mode: mode, ..ConstantSet::default() };
         for element in list.elements()? {
-            match Key::new(element) {
-                Key::Text(text) => {
+            match LookupKey::new(element) {
+                LookupKey::Text(text) => {
                     set.texts.insert((&*mode.prepare(text)).into());
                     set.times.extend(parse_datetime(text).map(|time| time.unix_timestamp_nanos()));
                 }
-                Key::Int(int) => drop(set.ints.insert(int)),
-                Key::Float(bits) => drop(set.floats.insert(bits)),
-                Key::Bool(bool) => set.bools[usize::from(bool)] = true,
+                LookupKey::Int(int) => drop(set.ints.insert(int)),
+                LookupKey::Float(bits) => drop(set.floats.insert(bits)),
+                LookupKey::Bool(bool) => set.contained_bools[usize::from(bool)] = true,
                 // A constant time may equal a text. Its key differs from the text's key, so the
                 // elements must be compared.
-                Key::Time(_) | Key::Decimal | Key::Other => set.has_other_elements = true,
+                LookupKey::Time(_) | LookupKey::Decimal | LookupKey::Other => set.has_other_elements = true,
             }
         }
         Some(set)
@@ -126,14 +126,14 @@ impl ConstantSet {
     /// Reports whether a value is in the list; `None` if the value must be compared with the
     /// elements one by one.
     fn contains(&self, value: Value<'_>) -> Option<bool> {
-        let found = match Key::new(value) {
-            Key::Text(text) => self.texts.contains(&*self.mode.prepare(text)),
-            Key::Int(int) => self.ints.contains(&int),
-            Key::Float(bits) => self.floats.contains(&bits),
-            Key::Time(time) => self.times.contains(&time),
-            Key::Bool(bool) => self.bools[usize::from(bool)],
-            Key::Decimal => return None,
-            Key::Other => false,
+        let found = match LookupKey::new(value) {
+            LookupKey::Text(text) => self.texts.contains(&*self.text_mode.prepare(text)),
+            LookupKey::Int(int) => self.ints.contains(&int),
+            LookupKey::Float(bits) => self.floats.contains(&bits),
+            LookupKey::Time(time) => self.times.contains(&time),
+            LookupKey::Bool(bool) => self.contained_bools[usize::from(bool)],
+            LookupKey::Decimal => return None,
+            LookupKey::Other => false,
         };
         (found || !self.has_other_elements).then_some(found)
     }
@@ -156,34 +156,34 @@ impl ConstantSet {
                 }
                 Some((any == (quantity == Quantity::Any)).into())
             }
-            Quantity::All => self.are_all_in(elements),
+            Quantity::All => self.are_all_constants_in(elements),
         }
     }
 
     /// Reports whether each constant of the set equals one of the elements; `None` if the values
     /// must be compared one by one.
-    fn are_all_in<'v>(&self, elements: impl Iterator<Item = Value<'v>>) -> Option<Tri> {
+    fn are_all_constants_in<'v>(&self, elements: impl Iterator<Item = Value<'v>>) -> Option<Tri> {
         let mut texts: FastSet<&str> = FastSet::default();
         let (mut ints, mut floats): (FastSet<i64>, FastSet<u64>) = Default::default();
         let mut bools = [false; 2];
         for element in elements {
-            match Key::new(element) {
-                Key::Text(text) => {
-                    texts.extend(self.texts.get(&*self.mode.prepare(text)).map(|text| &**text))
+            match LookupKey::new(element) {
+                LookupKey::Text(text) => {
+                    texts.extend(self.texts.get(&*self.text_mode.prepare(text)).map(|text| &**text))
                 }
-                Key::Int(int) if self.ints.contains(&int) => drop(ints.insert(int)),
-                Key::Float(bits) if self.floats.contains(&bits) => drop(floats.insert(bits)),
-                Key::Bool(bool) => bools[usize::from(bool)] = true,
-                Key::Decimal => return None,
+                LookupKey::Int(int) if self.ints.contains(&int) => drop(ints.insert(int)),
+                LookupKey::Float(bits) if self.floats.contains(&bits) => drop(floats.insert(bits)),
+                LookupKey::Bool(bool) => bools[usize::from(bool)] = true,
+                LookupKey::Decimal => return None,
                 // A time may equal several constant texts.
-                Key::Time(_) if !self.times.is_empty() => return None,
+                LookupKey::Time(_) if !self.times.is_empty() => return None,
                 _ => {}
             }
         }
         let all = texts.len() == self.texts.len()
             && ints.len() == self.ints.len()
             && floats.len() == self.floats.len()
-            && self.bools.iter().zip(bools).all(|(wanted, found)| !wanted || found);
+            && self.contained_bools.iter().zip(bools).all(|(wanted, found)| !wanted || found);
         Some(all.into())
     }
 }

@@ -381,7 +381,7 @@ impl Op {
     /// Returns the infix or postfix operator with this full spelling, such as `is present`; `None`
     /// if there is none.
     pub fn from_spelling(spelling: &str) -> Option<Op> {
-        static SPELLINGS: LazyLock<HashMap<&'static str, Op, foldhash::fast::FixedState>> =
+        static OP_BY_SPELLING: LazyLock<HashMap<&'static str, Op, foldhash::fast::FixedState>> =
             LazyLock::new(|| {
                 TABLE
                     .iter()
@@ -390,7 +390,7 @@ impl Op {
                     .map(|row| (row.spelling, row.op))
                     .collect()
             });
-        SPELLINGS.get(spelling).copied()
+        OP_BY_SPELLING.get(spelling).copied()
     }
 
     pub fn is_word(self) -> bool {

@@ -10,9 +10,9 @@ use std::net::IpAddr;
 /// makes one hash lookup for each prefix length.
 #[derive(Debug, Default)]
 pub struct NetworkSet {
-    v4: PrefixMap,
-    v6: PrefixMap,
-    count: u32,
+    ipv4_prefixes: PrefixMap,
+    ipv6_prefixes: PrefixMap,
+    network_count: u32,
 }
 
 /// A map for each prefix length in bits. The map contains the prefixes of this length, each with
@@ -27,29 +27,31 @@ impl NetworkSet {
         for text in texts {
             let (map, bits, width, length) = match parse_network(text?)? {
                 IpNet::V4(network) => {
-                    (&mut set.v4, u128::from(u32::from(network.addr())), 32, network.prefix_len())
+                    (&mut set.ipv4_prefixes, u128::from(u32::from(network.addr())), 32, network.prefix_len())
                 }
-                IpNet::V6(network) => (&mut set.v6, u128::from(network.addr()), 128, network.prefix_len()),
+                IpNet::V6(network) => {
+                    (&mut set.ipv6_prefixes, u128::from(network.addr()), 128, network.prefix_len())
+                }
             };
             let length = u32::from(length);
             let at = map.iter().position(|(other, _)| *other == length).unwrap_or_else(|| {
                 map.push((length, HashMap::default()));
                 map.len() - 1
             });
-            *map[at].1.entry(prefix(bits, width, length)).or_insert(0) += 1;
-            set.count += 1;
+            *map[at].1.entry(masked_prefix(bits, width, length)).or_insert(0) += 1;
+            set.network_count += 1;
         }
         Some(set)
     }
 
     /// Returns the number of networks in the set.
     pub fn len(&self) -> u32 {
-        self.count
+        self.network_count
     }
 
     /// True if the set has no network.
     pub fn is_empty(&self) -> bool {
-        self.count == 0
+        self.network_count == 0
     }
 
     /// Returns the number of networks that contain the address; `None` if the text is no address.
@@ -64,15 +66,16 @@ impl NetworkSet {
 
     fn count_in_version(&self, address: IpAddr) -> u32 {
         let (map, bits, width) = match address {
-            IpAddr::V4(address) => (&self.v4, u128::from(u32::from(address)), 32),
-            IpAddr::V6(address) => (&self.v6, u128::from(address), 128),
+            IpAddr::V4(address) => (&self.ipv4_prefixes, u128::from(u32::from(address)), 32),
+            IpAddr::V6(address) => (&self.ipv6_prefixes, u128::from(address), 128),
         };
-        let found = map.iter().filter_map(|(length, networks)| networks.get(&prefix(bits, width, *length)));
+        let found =
+            map.iter().filter_map(|(length, networks)| networks.get(&masked_prefix(bits, width, *length)));
         found.sum()
     }
 }
 
 /// Returns the first `length` bits of an address of `width` bits.
-fn prefix(bits: u128, width: u32, length: u32) -> u128 {
+fn masked_prefix(bits: u128, width: u32, length: u32) -> u128 {
     bits.checked_shr(width - length).unwrap_or(0)
 }

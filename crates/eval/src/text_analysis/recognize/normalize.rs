@@ -7,15 +7,15 @@ use super::super::entity::EntityMatch;
 use serde_json::{Map, Value as Json};
 use time::{Date, Month};
 
-const MONTHS: [&str; 12] =
+const MONTH_PREFIXES: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
-fn text_before<'t>(text: &'t str, one: &EntityMatch) -> &'t str {
-    &text[..one.range.start]
+fn text_before<'t>(text: &'t str, found: &EntityMatch) -> &'t str {
+    &text[..found.range.start]
 }
 
-fn text_after<'t>(text: &'t str, one: &EntityMatch) -> &'t str {
-    &text[one.range.end..]
+fn text_after<'t>(text: &'t str, found: &EntityMatch) -> &'t str {
+    &text[found.range.end..]
 }
 
 fn is_word_part(c: char) -> bool {
@@ -28,8 +28,9 @@ fn is_digit(c: char) -> bool {
 
 /// True if the match is not part of a longer word or number, such as the `2.3` of the version
 /// `1.2.3`.
-fn is_whole_word_or_number(text: &str, one: &EntityMatch) -> bool {
-    let (before, after, matched) = (text_before(text, one), text_after(text, one), &text[one.range.clone()]);
+fn is_whole_word_or_number(text: &str, found: &EntityMatch) -> bool {
+    let (before, after, matched) =
+        (text_before(text, found), text_after(text, found), &text[found.range.clone()]);
     let number_before = before.strip_suffix(['.', ',']).is_some_and(|rest| rest.ends_with(is_digit));
     let number_after = after.strip_prefix(['.', ',']).is_some_and(|rest| rest.starts_with(is_digit));
     let starts_inside =
@@ -38,32 +39,35 @@ fn is_whole_word_or_number(text: &str, one: &EntityMatch) -> bool {
     !starts_inside && !ends_inside
 }
 
-fn number_field(fields: &Map<String, Json>, name: &str) -> Option<u16> {
+fn parse_number_field(fields: &Map<String, Json>, name: &str) -> Option<u16> {
     fields.get(name)?.as_str()?.parse().ok()
 }
 
-fn take_text(fields: &mut Map<String, Json>, name: &str) -> Option<String> {
+fn take_lowercase_text(fields: &mut Map<String, Json>, name: &str) -> Option<String> {
     fields.remove(name)?.as_str().map(str::to_lowercase)
 }
 
 /// Sets the fields `year`, `month` and `day` without leading zeros, and `date` as `2026-01-31` if
 /// all three are known. Returns false for a day that the calendar lacks.
-pub fn date(text: &str, one: &mut EntityMatch) -> bool {
+pub fn date(text: &str, found: &mut EntityMatch) -> bool {
     // The time of a timestamp follows without a space: `2026-01-31T03:12`.
-    let is_timestamp = text_after(text, one).strip_prefix('T').is_some_and(|rest| rest.starts_with(is_digit));
+    let is_timestamp =
+        text_after(text, found).strip_prefix('T').is_some_and(|rest| rest.starts_with(is_digit));
     let alone = match is_timestamp {
-        true => is_whole_word_or_number(&text[..one.range.end], one),
-        false => is_whole_word_or_number(text, one),
+        true => is_whole_word_or_number(&text[..found.range.end], found),
+        false => is_whole_word_or_number(text, found),
     };
-    let fields = &mut one.fields;
+    let fields = &mut found.fields;
     let month = fields.get("month").and_then(Json::as_str).map(str::to_lowercase);
     let month = month.and_then(|month| match month.parse::<u8>() {
         Ok(number) => Some(number),
-        Err(_) => {
-            MONTHS.iter().zip(1..).find(|(name, _)| month.starts_with(**name)).map(|(_, number)| number)
-        }
+        Err(_) => MONTH_PREFIXES
+            .iter()
+            .zip(1..)
+            .find(|(name, _)| month.starts_with(**name))
+            .map(|(_, number)| number),
     });
-    let (year, day) = (number_field(fields, "year"), number_field(fields, "day"));
+    let (year, day) = (parse_number_field(fields, "year"), parse_number_field(fields, "day"));
     let (Some(month), Some(day)) = (month, day) else {
         fields.extend(month.map(|month| ("month".to_owned(), month.to_string().into())));
         return alone;
@@ -84,31 +88,31 @@ pub fn date(text: &str, one: &mut EntityMatch) -> bool {
 /// Replaces the matched fields, such as `hour` and `minute`, by one field `time` on the 24-hour
 /// clock: `15:30` or `15:30:05`. Returns false if the match is no time of day, or if it belongs to
 /// a longer word or number.
-pub fn time(text: &str, one: &mut EntityMatch) -> bool {
+pub fn time(text: &str, found: &mut EntityMatch) -> bool {
     let follows_date =
-        text_before(text, one).strip_suffix(['T', 't']).is_some_and(|rest| rest.ends_with(is_digit));
-    let (before, after) = (text_before(text, one), text_after(text, one));
+        text_before(text, found).strip_suffix(['T', 't']).is_some_and(|rest| rest.ends_with(is_digit));
+    let (before, after) = (text_before(text, found), text_after(text, found));
     let is_joined = before.ends_with(|c: char| is_word_part(c) || matches!(c, ':' | '.' | '-'))
         && !follows_date
         || after.strip_prefix([':', '.']).is_some_and(|rest| rest.starts_with(is_digit))
         || after.starts_with(is_digit);
-    let fields = &mut one.fields;
-    let Some(mut hour) = number_field(fields, "hour") else { return false };
-    let minute = match take_text(fields, "quarter").as_deref() {
+    let fields = &mut found.fields;
+    let Some(mut hour) = parse_number_field(fields, "hour") else { return false };
+    let minute = match take_lowercase_text(fields, "quarter").as_deref() {
         Some("半") => 30,
         Some("一刻") => 15,
         Some("三刻") => 45,
-        _ => number_field(fields, "minute").unwrap_or_default(),
+        _ => parse_number_field(fields, "minute").unwrap_or_default(),
     };
-    let part = take_text(fields, "part");
-    match (take_text(fields, "half").as_deref(), part.as_deref()) {
+    let part = take_lowercase_text(fields, "part");
+    match (take_lowercase_text(fields, "half").as_deref(), part.as_deref()) {
         (Some(_), _) if hour > 12 => return false,
         (Some("a"), _) | (None, Some("凌晨")) if hour == 12 => hour = 0,
         (Some("p"), _) | (None, Some("下午" | "傍晚" | "晚上")) if hour < 12 => hour += 12,
         (None, Some("中午")) if hour < 3 => hour += 12,
         _ => {}
     }
-    let second = number_field(fields, "second").map_or(String::new(), |second| format!(":{second:02}"));
+    let second = parse_number_field(fields, "second").map_or(String::new(), |second| format!(":{second:02}"));
     *fields = Map::from_iter([("time".to_owned(), format!("{hour:02}:{minute:02}{second}").into())]);
     !is_joined
 }
@@ -116,7 +120,7 @@ pub fn time(text: &str, one: &mut EntityMatch) -> bool {
 /// Words that begin with a Chinese unit of numbers, such as 万圣节 (Halloween). After a number, the
 /// unit is a part of such a word and not of the number. Short words such as 万一 and 万能 are not
 /// listed, because in `3万一个月` and `3万能买吗`, 万 is a unit.
-const UNIT_WORDS: [&str; 12] = [
+const WORDS_WITH_NUMBER_UNIT: [&str; 12] = [
     "万圣节",
     "万圣夜",
     "万宝路",
@@ -133,25 +137,27 @@ const UNIT_WORDS: [&str; 12] = [
 
 /// Removes a Chinese unit from the end of a match if it is the start of the next word, as in
 /// `2026 万圣节`.
-fn cut_next_word(text: &str, one: &mut EntityMatch) {
-    let scale = one.fields.get("scale").and_then(Json::as_str);
-    let Some(number) = scale.and_then(|scale| text[one.range.clone()].strip_suffix(scale)) else { return };
-    let end = one.range.start + number.len();
-    if UNIT_WORDS.iter().any(|word| text[end..].starts_with(word)) {
-        one.range.end = one.range.start + number.trim_end().len();
-        one.fields.remove("scale");
+fn cut_unit_of_next_word(text: &str, found: &mut EntityMatch) {
+    let scale = found.fields.get("scale").and_then(Json::as_str);
+    let Some(number) = scale.and_then(|scale| text[found.range.clone()].strip_suffix(scale)) else { return };
+    let end = found.range.start + number.len();
+    if WORDS_WITH_NUMBER_UNIT.iter().any(|word| text[end..].starts_with(word)) {
+        found.range.end = found.range.start + number.trim_end().len();
+        found.fields.remove("scale");
     }
 }
 
 /// Sets the field `amount` to a plain number, and `currency` to its code of three letters. `$`
 /// counts as US dollars, and `¥` as yuan. Returns false if the match belongs to a longer word or
 /// number.
-pub fn money(text: &str, one: &mut EntityMatch) -> bool {
-    let fields = &mut one.fields;
-    let (Some(amount), Some(currency)) = (take_text(fields, "amount"), take_text(fields, "currency")) else {
+pub fn money(text: &str, found: &mut EntityMatch) -> bool {
+    let fields = &mut found.fields;
+    let (Some(amount), Some(currency)) =
+        (take_lowercase_text(fields, "amount"), take_lowercase_text(fields, "currency"))
+    else {
         return false;
     };
-    let places = places_of_scale(take_text(fields, "scale").as_deref());
+    let places = exponent_of_scale(take_lowercase_text(fields, "scale").as_deref());
     let currency = match &*currency {
         "$" | "us$" | "美元" | "美金" => "USD".to_owned(),
         "€" | "欧元" => "EUR".to_owned(),
@@ -166,14 +172,14 @@ pub fn money(text: &str, one: &mut EntityMatch) -> bool {
         word if word.starts_with("pound") => "GBP".to_owned(),
         code => code.to_uppercase(),
     };
-    fields.insert("amount".to_owned(), shift_point(&with_decimal_point(&amount), places).into());
+    fields.insert("amount".to_owned(), shift_decimal_point(&with_decimal_point(&amount), places).into());
     fields.insert("currency".to_owned(), currency.into());
-    is_whole_word_or_number(text, one)
+    is_whole_word_or_number(text, found)
 }
 
 /// Returns the exponent of the power of ten by which a unit multiplies, such as 4 for 万. 0 without
 /// a unit.
-fn places_of_scale(scale: Option<&str>) -> usize {
+fn exponent_of_scale(scale: Option<&str>) -> usize {
     match scale {
         Some("千" | "k" | "thousand") => 3,
         Some("万") => 4,
@@ -204,7 +210,7 @@ fn with_decimal_point(number: &str) -> String {
 }
 
 /// Multiplies a decimal number by 10^`places`. The result is exact.
-fn shift_point(number: &str, places: usize) -> String {
+fn shift_decimal_point(number: &str, places: usize) -> String {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if places == 0 {
         return number.to_owned();
@@ -223,40 +229,40 @@ fn shift_point(number: &str, places: usize) -> String {
 /// Sets the field `digits` to the digits of the phone number, with `+` before an international
 /// number. Returns false if the match belongs to a longer word or number, or has fewer than 7 or
 /// more than 15 digits.
-pub fn phone(text: &str, one: &mut EntityMatch) -> bool {
-    let matched = &text[one.range.clone()];
-    let is_joined = text_before(text, one)
+pub fn phone(text: &str, found: &mut EntityMatch) -> bool {
+    let matched = &text[found.range.clone()];
+    let is_joined = text_before(text, found)
         .ends_with(|c: char| is_word_part(c) || matches!(c, '-' | '.' | '+'))
-        || text_after(text, one).starts_with(|c: char| is_word_part(c) || c == '-');
+        || text_after(text, found).starts_with(|c: char| is_word_part(c) || c == '-');
     let digits: String = matched.chars().filter(|c| c.is_ascii_digit() || *c == '+').collect();
     let count = digits.trim_start_matches('+').len();
-    one.fields.insert("digits".to_owned(), digits.into());
+    found.fields.insert("digits".to_owned(), digits.into());
     !is_joined && (7..=15).contains(&count)
 }
 
 /// Sets the field `number` to the number with its sign and without thousands separators. For a
 /// percentage, also sets `percent`. A unit such as 亿 multiplies the number. Returns false if the
 /// match is a part of a longer word or number.
-pub fn number(text: &str, one: &mut EntityMatch) -> bool {
-    cut_next_word(text, one);
-    if !is_whole_word_or_number(text, one) {
+pub fn number(text: &str, found: &mut EntityMatch) -> bool {
+    cut_unit_of_next_word(text, found);
+    if !is_whole_word_or_number(text, found) {
         return false;
     }
-    let sign = text_before(text, one).strip_suffix('-').filter(|rest| {
+    let sign = text_before(text, found).strip_suffix('-').filter(|rest| {
         rest.chars().next_back().is_none_or(|c| c.is_whitespace() || matches!(c, '(' | '=' | '：' | '，'))
     });
     if let Some(rest) = sign {
-        one.range.start = rest.len();
+        found.range.start = rest.len();
     }
-    let places = places_of_scale(take_text(&mut one.fields, "scale").as_deref());
-    let matched = &text[one.range.clone()];
+    let places = exponent_of_scale(take_lowercase_text(&mut found.fields, "scale").as_deref());
+    let matched = &text[found.range.clone()];
     let written = matched.trim_end_matches(['%', '％', ' ', '十', '百', '千', '万', '亿']);
     let (sign, written) = written.strip_prefix('-').map_or(("", written), |rest| ("-", rest));
-    let value = format!("{sign}{}", shift_point(&with_decimal_point(written), places));
-    if one.fields.remove("percent").is_some() {
-        one.fields.insert("percent".to_owned(), value.clone().into());
+    let value = format!("{sign}{}", shift_decimal_point(&with_decimal_point(written), places));
+    if found.fields.remove("percent").is_some() {
+        found.fields.insert("percent".to_owned(), value.clone().into());
     }
-    one.fields.remove("amount");
-    one.fields.insert("number".to_owned(), value.into());
+    found.fields.remove("amount");
+    found.fields.insert("number".to_owned(), value.into());
     true
 }

@@ -17,22 +17,23 @@ pub(super) enum EdgeKind {
     LoopBack,
 }
 
-pub(super) struct Graph<'s> {
+pub(super) struct WorkflowGraph<'s> {
     pub(super) vertices: &'s [Vertex],
     index_by_id: &'s HashMap<NodeId, usize>,
-    pub(super) start: usize,
+    pub(super) start_index: usize,
     edges: DiGraph<(), EdgeKind>,
     /// The predecessor of each reachable node on a shortest path from the start.
     predecessors: HashMap<usize, usize>,
 }
 
-impl<'s> Graph<'s> {
+impl<'s> WorkflowGraph<'s> {
     pub(super) fn new(vertices: &'s [Vertex], index_by_id: &'s HashMap<NodeId, usize>, start: usize) -> Self {
         let mut edges = DiGraph::with_capacity(vertices.len(), vertices.len());
         for _ in vertices {
             edges.add_node(());
         }
-        let mut graph = Graph { vertices, index_by_id, start, edges, predecessors: HashMap::new() };
+        let mut graph =
+            WorkflowGraph { vertices, index_by_id, start_index: start, edges, predecessors: HashMap::new() };
         for (source, vertex) in vertices.iter().enumerate() {
             // The traversals of petgraph visit the last added edge first, but paths should be tried
             // in the listed order.
@@ -54,38 +55,42 @@ impl<'s> Graph<'s> {
         graph
     }
 
-    pub(super) fn id(&self, number: usize) -> NodeId {
-        self.vertices[number].id.clone()
+    pub(super) fn node_id(&self, vertex_index: usize) -> NodeId {
+        self.vertices[vertex_index].id.clone()
     }
 
-    pub(super) fn number(&self, id: &NodeId) -> Option<usize> {
+    pub(super) fn vertex_index(&self, id: &NodeId) -> Option<usize> {
         self.index_by_id.get(id).copied()
     }
 
-    /// Returns the possible results of the router of the node with index `number`. `None` without a
-    /// router, and for a parallel node, whose router is never called.
-    pub(super) fn routes(&self, number: usize) -> Option<&'s [Route]> {
-        let vertex = &self.vertices[number];
+    /// Returns the possible results of the router of the node with index `vertex_index`. `None`
+    /// without a router, and for a parallel node, whose router is never called.
+    pub(super) fn routes_of_vertex(&self, vertex_index: usize) -> Option<&'s [Route]> {
+        let vertex = &self.vertices[vertex_index];
         vertex.routes.as_deref().filter(|_| !vertex.parallel)
     }
 
-    pub(super) fn route_targets(&self, number: usize, route: &Route) -> Vec<usize> {
-        route.possible(&self.vertices[number].next).iter().filter_map(|id| self.number(id)).collect()
+    pub(super) fn route_targets(&self, vertex_index: usize, route: &Route) -> Vec<usize> {
+        route
+            .possible(&self.vertices[vertex_index].next)
+            .iter()
+            .filter_map(|id| self.vertex_index(id))
+            .collect()
     }
 
-    pub(super) fn successors(&self, number: usize) -> Vec<usize> {
-        match self.routes(number) {
-            None => self.vertices[number].next.iter().filter_map(|id| self.number(id)).collect(),
-            Some(routes) => routes.iter().flat_map(|route| self.route_targets(number, route)).collect(),
+    pub(super) fn successors(&self, vertex_index: usize) -> Vec<usize> {
+        match self.routes_of_vertex(vertex_index) {
+            None => self.vertices[vertex_index].next.iter().filter_map(|id| self.vertex_index(id)).collect(),
+            Some(routes) => routes.iter().flat_map(|route| self.route_targets(vertex_index, route)).collect(),
         }
     }
 
-    pub(super) fn is_reachable(&self, number: usize) -> bool {
-        number == self.start || self.predecessors.contains_key(&number)
+    pub(super) fn is_reachable(&self, vertex_index: usize) -> bool {
+        vertex_index == self.start_index || self.predecessors.contains_key(&vertex_index)
     }
 
     pub(super) fn unreachable_nodes(&self) -> impl Iterator<Item = usize> {
-        (0..self.vertices.len()).filter(|number| !self.is_reachable(*number))
+        (0..self.vertices.len()).filter(|vertex_index| !self.is_reachable(*vertex_index))
     }
 
     /// True if the targets of a reachable router are read from the output, and so are known only at
@@ -93,8 +98,10 @@ impl<'s> Graph<'s> {
     /// inputs) is only a warning.
     pub(super) fn has_open_routes(&self) -> bool {
         let is_open = |route: &Route| route.targets.iter().any(|target| matches!(target, Target::Listed(_)));
-        let mut reachable = (0..self.vertices.len()).filter(|number| self.is_reachable(*number));
-        reachable.any(|number| self.routes(number).is_some_and(|routes| routes.iter().any(is_open)))
+        let mut reachable = (0..self.vertices.len()).filter(|vertex_index| self.is_reachable(*vertex_index));
+        reachable.any(|vertex_index| {
+            self.routes_of_vertex(vertex_index).is_some_and(|routes| routes.iter().any(is_open))
+        })
     }
 
     /// True if outputs of `source` can reach `target`, or if both are the same node.
@@ -103,9 +110,10 @@ impl<'s> Graph<'s> {
     }
 
     /// Returns the shortest path from the start to a node, or only the node if there is no path.
-    pub(super) fn path_to(&self, number: usize) -> Vec<NodeId> {
-        let reversed_path = successors(Some(number), |number| self.predecessors.get(number).copied());
-        let mut path: Vec<NodeId> = reversed_path.map(|number| self.id(number)).collect();
+    pub(super) fn shortest_path_to(&self, vertex_index: usize) -> Vec<NodeId> {
+        let reversed_path =
+            successors(Some(vertex_index), |vertex_index| self.predecessors.get(vertex_index).copied());
+        let mut path: Vec<NodeId> = reversed_path.map(|vertex_index| self.node_id(vertex_index)).collect();
         path.reverse();
         path
     }
@@ -118,7 +126,7 @@ impl<'s> Graph<'s> {
             waiting_graph.add_node(());
         }
         for (source, vertex) in self.vertices.iter().enumerate() {
-            let listed_targets = vertex.next.iter().filter_map(|id| self.number(id));
+            let listed_targets = vertex.next.iter().filter_map(|id| self.vertex_index(id));
             for target in listed_targets.chain(self.successors(source)) {
                 if !vertex.loop_backs.contains(&self.vertices[target].id) {
                     waiting_graph.update_edge(NodeIndex::new(source), NodeIndex::new(target), ());
@@ -142,7 +150,10 @@ impl<'s> Graph<'s> {
             })
             .collect();
         cycles.sort();
-        cycles.into_iter().map(|cycle| cycle.into_iter().map(|number| self.id(number)).collect()).collect()
+        cycles
+            .into_iter()
+            .map(|cycle| cycle.into_iter().map(|vertex_index| self.node_id(vertex_index)).collect())
+            .collect()
     }
 
     /// Returns the nodes that are reachable from the sources without a loop-back (an edge to an
@@ -172,12 +183,12 @@ impl<'s> Graph<'s> {
     pub(super) fn repeatable_nodes(&self) -> HashSet<usize> {
         let mut repeatable = Vec::new();
         for (source, vertex) in
-            self.vertices.iter().enumerate().filter(|(number, _)| self.is_reachable(*number))
+            self.vertices.iter().enumerate().filter(|(vertex_index, _)| self.is_reachable(*vertex_index))
         {
-            repeatable.extend(vertex.loop_backs.iter().filter_map(|id| self.number(id)));
+            repeatable.extend(vertex.loop_backs.iter().filter_map(|id| self.vertex_index(id)));
             let is_unlisted = |target: &usize| !vertex.next.contains(&self.vertices[*target].id);
             repeatable.extend(self.successors(source).into_iter().filter(is_unlisted));
-            let target_lists: Vec<Vec<usize>> = match self.routes(source) {
+            let target_lists: Vec<Vec<usize>> = match self.routes_of_vertex(source) {
                 Some(routes) => routes.iter().map(|route| self.route_targets(source, route)).collect(),
                 None if vertex.parallel => vec![self.successors(source)],
                 None => Vec::new(),
@@ -198,6 +209,6 @@ impl<'s> Graph<'s> {
 
     /// Returns the dominators: the nodes that every path from the start to a node passes.
     pub(super) fn dominators(&self) -> Dominators<NodeIndex> {
-        simple_fast(&self.edges, NodeIndex::new(self.start))
+        simple_fast(&self.edges, NodeIndex::new(self.start_index))
     }
 }

@@ -1,7 +1,7 @@
 //! Finds joins (nodes with several incoming edges) that wait for inputs that cannot arrive.
 
 use super::super::node::{NodeId, join_names};
-use super::edges::Graph;
+use super::edges::WorkflowGraph;
 use super::{Finding, FindingKind, Severity, dedup_nodes};
 use petgraph::graph::NodeIndex;
 use rulec_base::{broken_invariant, message};
@@ -9,32 +9,33 @@ use std::collections::{BTreeMap, HashSet};
 
 /// Checks every join (every node with more than one incoming edge) and adds its faults to
 /// `findings`.
-pub(super) fn check_joins(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
+pub(super) fn check_joins(graph: &WorkflowGraph<'_>, findings: &mut Vec<Finding>) {
     let has_open_routes = graph.has_open_routes();
     let run_by_parallel = children_of_parallels(graph);
     let repeatable = graph.repeatable_nodes();
     let dominators = graph.dominators();
-    let has_router = (0..graph.vertices.len()).any(|number| graph.routes(number).is_some());
+    let has_router =
+        (0..graph.vertices.len()).any(|vertex_index| graph.routes_of_vertex(vertex_index).is_some());
     for (join, vertex) in graph.vertices.iter().enumerate() {
-        if vertex.incoming.len() < 2 || !graph.is_reachable(join) || join == graph.start {
+        if vertex.incoming.len() < 2 || !graph.is_reachable(join) || join == graph.start_index {
             continue;
         }
         let id = &vertex.id;
         // A target that is read from an output may be any node. If a node delivers twice, the join
         // may take its second output for another node's missing output. In both cases the finding
         // is only a warning.
-        let may_repeat = |number: &usize| repeatable.contains(number);
-        let source_numbers = || vertex.incoming.iter().filter_map(|source| graph.number(source));
+        let may_repeat = |vertex_index: &usize| repeatable.contains(vertex_index);
+        let source_indices = || vertex.incoming.iter().filter_map(|source| graph.vertex_index(source));
         let is_uncertain =
-            has_open_routes || may_repeat(&join) || source_numbers().any(|source| may_repeat(&source));
+            has_open_routes || may_repeat(&join) || source_indices().any(|source| may_repeat(&source));
         let severity = if is_uncertain { Severity::Warning } else { Severity::Error };
         let mut add = |kind, message| {
-            findings.push(Finding { severity, ..Finding::new(kind, graph.path_to(join), message) });
+            findings.push(Finding { severity, ..Finding::new(kind, graph.shortest_path_to(join), message) });
         };
         if let Some(parallel) =
             run_by_parallel.iter().find(|(_, child)| *child == join).map(|(parent, _)| parent)
         {
-            let parallel = graph.id(*parallel);
+            let parallel = graph.node_id(*parallel);
             let others: Vec<NodeId> =
                 vertex.incoming.iter().filter(|source| **source != parallel).cloned().collect();
             if !others.is_empty() {
@@ -47,12 +48,12 @@ pub(super) fn check_joins(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
             }
             continue;
         }
-        let sources: Vec<usize> = source_numbers().collect();
+        let sources: Vec<usize> = source_indices().collect();
         let (delivering, blocked): (Vec<usize>, Vec<usize>) = sources
             .into_iter()
             .partition(|source| graph.is_reachable(*source) && graph.successors(*source).contains(&join));
         if !blocked.is_empty() {
-            let blocked: Vec<NodeId> = blocked.into_iter().map(|source| graph.id(source)).collect();
+            let blocked: Vec<NodeId> = blocked.into_iter().map(|source| graph.node_id(source)).collect();
             let message = message!(
                 "`{id}` waits for {}, but can never receive output from there",
                 join_names(&dedup_nodes(&blocked))
@@ -65,7 +66,7 @@ pub(super) fn check_joins(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
         let mut dominated_sources: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for source in delivering.into_iter().filter(|_| has_router) {
             for dominator in dominators.dominators(NodeIndex::new(source)).into_iter().flatten() {
-                if graph.routes(dominator.index()).is_some() {
+                if graph.routes_of_vertex(dominator.index()).is_some() {
                     dominated_sources.entry(dominator.index()).or_default().push(source);
                 }
             }
@@ -75,11 +76,11 @@ pub(super) fn check_joins(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
         });
         if let Some((router_node, dominated_sources)) = exclusion {
             let dominated_sources: Vec<NodeId> =
-                dominated_sources.into_iter().map(|source| graph.id(source)).collect();
+                dominated_sources.into_iter().map(|source| graph.node_id(source)).collect();
             let message = message!(
                 "`{id}` waits for {}, but no route of `{}` leads to all of them",
                 join_names(&dedup_nodes(&dominated_sources)),
-                graph.id(router_node)
+                graph.node_id(router_node)
             );
             add(FindingKind::ExclusiveJoin, message);
         }
@@ -88,8 +89,8 @@ pub(super) fn check_joins(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
 
 /// True if the router of `router_node` has a route for which every node in `sources` delivers its
 /// output to `join`. The join is a node that waits for several inputs.
-fn some_route_feeds(graph: &Graph<'_>, router_node: usize, sources: &[usize], join: usize) -> bool {
-    let Some(routes) = graph.routes(router_node) else {
+fn some_route_feeds(graph: &WorkflowGraph<'_>, router_node: usize, sources: &[usize], join: usize) -> bool {
+    let Some(routes) = graph.routes_of_vertex(router_node) else {
         broken_invariant!("a node that chooses among the sources has routes");
         return true;
     };
@@ -102,10 +103,12 @@ fn some_route_feeds(graph: &Graph<'_>, router_node: usize, sources: &[usize], jo
     })
 }
 
-fn children_of_parallels(graph: &Graph<'_>) -> Vec<(usize, usize)> {
-    let parallels = (0..graph.vertices.len()).filter(|number| graph.vertices[*number].parallel);
-    let reachable = parallels.filter(|number| graph.is_reachable(*number));
+fn children_of_parallels(graph: &WorkflowGraph<'_>) -> Vec<(usize, usize)> {
+    let parallels = (0..graph.vertices.len()).filter(|vertex_index| graph.vertices[*vertex_index].parallel);
+    let reachable = parallels.filter(|vertex_index| graph.is_reachable(*vertex_index));
     reachable
-        .flat_map(|number| graph.successors(number).into_iter().map(move |child| (number, child)))
+        .flat_map(|vertex_index| {
+            graph.successors(vertex_index).into_iter().map(move |child| (vertex_index, child))
+        })
         .collect()
 }
