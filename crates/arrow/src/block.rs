@@ -6,9 +6,10 @@ use rulec_lang::value::Value;
 
 /// Number of rows whose slot values (values of message fields) are filled together. Small enough
 /// that these values stay in the processor's cache.
-pub(crate) const BLOCK_ROWS: usize = 64;
+pub(crate) const ROWS_PER_BLOCK: usize = 64;
 
-/// The slot values (values of the message fields that the rules read) of up to [`BLOCK_ROWS`] rows.
+/// The slot values (values of the message fields that the rules read) of up to [`ROWS_PER_BLOCK`]
+/// rows.
 pub(crate) struct RowBlock<'v> {
     values: Vec<Value<'v>>,
     slots_per_row: usize,

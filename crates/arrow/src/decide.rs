@@ -3,7 +3,7 @@
 
 use crate::answers::AnswerBuilder;
 use crate::bind::{Binding, ColumnsError, Options};
-use crate::block::{BLOCK_ROWS, RowBlock};
+use crate::block::{ROWS_PER_BLOCK, RowBlock};
 use crate::cell::TypedColumn;
 use crate::rows::{self, Part, RowError};
 use crate::typed_columns::ColumnFill;
@@ -195,9 +195,9 @@ fn decide_rows(
         return;
     };
     let mut bump = Bump::new();
-    for start in (0..rows).step_by(BLOCK_ROWS) {
+    for start in (0..rows).step_by(ROWS_PER_BLOCK) {
         bump.reset();
-        let (block_rows, mut block) = (start..rows.min(start + BLOCK_ROWS), RowBlock::new());
+        let (block_rows, mut block) = (start..rows.min(start + ROWS_PER_BLOCK), RowBlock::new());
         fill.fill_block(block_rows.clone(), &bump, &mut block);
         for (index, row) in block_rows.enumerate() {
             let decision = block.row_slots(index).and_then(|slots| session.decide_slots(slots));

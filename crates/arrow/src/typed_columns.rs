@@ -117,7 +117,7 @@ impl<'b> ColumnFill<'b> {
     }
 
     /// Fills the slots (the engine's variables for message fields) of a range of at most
-    /// [`BLOCK_ROWS`](crate::block::BLOCK_ROWS) rows.
+    /// [`ROWS_PER_BLOCK`](crate::block::ROWS_PER_BLOCK) rows.
     pub fn fill_block<'v>(&'v self, rows: Range<usize>, bump: &'v Bump, block: &mut RowBlock<'v>) {
         block.reset(self.slots_per_row, rows.len());
         if let Some(complete_rows) = &self.complete_rows {
@@ -129,8 +129,8 @@ impl<'b> ColumnFill<'b> {
     }
 }
 
-/// Returns the bits of a range of at most [`BLOCK_ROWS`](crate::block::BLOCK_ROWS) rows as one
-/// integer. The lowest bit belongs to the first row.
+/// Returns the bits of a range of at most [`ROWS_PER_BLOCK`](crate::block::ROWS_PER_BLOCK) rows as
+/// one integer. The lowest bit belongs to the first row.
 fn row_bits(buffer: &BooleanBuffer, rows: &Range<usize>) -> u64 {
     let chunks = BitChunks::new(buffer.values(), buffer.offset() + rows.start, rows.len());
     chunks.iter_padded().next().unwrap_or_default()

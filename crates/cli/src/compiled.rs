@@ -51,15 +51,15 @@ pub const STDIN_NAME: &str = "<stdin>";
 
 /// Number of bytes at the start of a file that show whether the file is an artifact (compiled
 /// rules).
-const HEADER_BYTES: u64 = 64;
+const ARTIFACT_HEADER_BYTES: u64 = 64;
 
 /// True if a file starts like compiled rules (an artifact). Also true for a file `*.rulec` that is
 /// not text, so that a damaged header is reported as damage and not as a syntax error. False if the
 /// file cannot be read; the code that loads the file then reports the error.
 pub fn is_artifact(path: &Path) -> bool {
     let mut header = Vec::new();
-    let is_read =
-        open_regular(path).is_ok_and(|(file, _)| file.take(HEADER_BYTES).read_to_end(&mut header).is_ok());
+    let is_read = open_regular(path)
+        .is_ok_and(|(file, _)| file.take(ARTIFACT_HEADER_BYTES).read_to_end(&mut header).is_ok());
     let is_named_so = path.extension().is_some_and(|extension| extension == "rulec");
     is_read && (artifact::is_artifact(&header) || is_named_so && header.contains(&0))
 }

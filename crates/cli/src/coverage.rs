@@ -24,14 +24,15 @@ pub struct CoverageMinimum {
 }
 
 /// The kinds of items, such as routes and conditions, that coverage counts.
-const KINDS: [&str; 8] = ["route", "branch", "case", "pattern", "flow", "default", "rule", "condition"];
+const COVERED_KINDS: [&str; 8] =
+    ["route", "branch", "case", "pattern", "flow", "default", "rule", "condition"];
 
 /// Parses a coverage minimum in percent, such as `90` for all kinds or `route=100` for one kind.
 pub fn parse_minimum(text: &str) -> Result<CoverageMinimum, String> {
     let (kind, number) = text.split_once('=').map_or((None, text), |(kind, number)| (Some(kind), number));
     let kind = kind.map(|kind| kind.strip_suffix('s').unwrap_or(kind));
-    if let Some(kind) = kind.filter(|kind| !KINDS.contains(kind)) {
-        let message = message!("there is no kind `{kind}`; the kinds are {}", KINDS.join(", "));
+    if let Some(kind) = kind.filter(|kind| !COVERED_KINDS.contains(kind)) {
+        let message = message!("there is no kind `{kind}`; the kinds are {}", COVERED_KINDS.join(", "));
         return Err(localized(&message).into_owned());
     }
     match number.trim_end_matches('%').parse::<f64>() {
@@ -67,7 +68,7 @@ fn count_by_kind(items: &[CoveredItem]) -> Vec<CoveredShare> {
         let covered = of_kind().filter(|item| item.gap.is_none()).count();
         CoveredShare { kind, covered, total: of_kind().count() }
     };
-    KINDS.into_iter().map(share_of).filter(|share| share.total > 0).collect()
+    COVERED_KINDS.into_iter().map(share_of).filter(|share| share.total > 0).collect()
 }
 
 /// Returns a message for each kind whose covered share is below its minimum. A minimum for one kind

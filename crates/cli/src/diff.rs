@@ -60,7 +60,7 @@ pub struct Args {
 
 /// Maximum number of example messages shown for each kind of changed decision. A kind is a pair of
 /// routes: one that the old version chose, and one that the new version chooses.
-const MAX_EXAMPLES: usize = 3;
+const MAX_EXAMPLES_PER_FLIP: usize = 3;
 
 #[derive(Serialize)]
 struct DiffReport<'a> {
@@ -330,7 +330,7 @@ fn replay_messages(
                 examples: Vec::new(),
             });
             flip.count += 1;
-            if flip.examples.len() < MAX_EXAMPLES {
+            if flip.examples.len() < MAX_EXAMPLES_PER_FLIP {
                 flip.examples.push(ExampleMessage { line, message: mask_private(message) });
             }
         }

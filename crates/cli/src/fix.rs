@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 /// Maximum number of rounds of fixing and compiling. Several rounds are needed, because further
 /// errors may appear after a fix.
-const MAX_ROUNDS: usize = 10;
+const MAX_FIX_ROUNDS: usize = 10;
 /// Maximum number of fixes that are tried one by one in a round. Single fixes are tried only if all
 /// fixes together would add errors.
 const MAX_SINGLE_FIXES: usize = 200;
@@ -47,7 +47,7 @@ impl Fixes {
             compiled.iter().filter_map(|(compiled, _)| compiled.target.path.canonicalize().ok()).collect();
         let mut fixes = Fixes { texts: HashMap::new(), original_files: BTreeMap::new(), applied: 0 };
         let originals = original_texts(compiled);
-        for _ in 0..MAX_ROUNDS {
+        for _ in 0..MAX_FIX_ROUNDS {
             let repairs = collect_fixes(compiled, &named_paths);
             if repairs.is_empty() || !fixes.apply_fixes(&repairs, compiled, &originals) {
                 break;

@@ -61,7 +61,7 @@ impl LineChunk {
     /// The first bytes or the file name show the format. `None` for later batches, and for all
     /// other inputs.
     pub fn other_format(&self, name: &str) -> Option<Message> {
-        const MAGIC: &[(&[u8], Message)] = &[
+        const FORMAT_MAGIC_BYTES: &[(&[u8], Message)] = &[
             (b"PK\x03\x04", message!("a zip archive, such as an Excel or Word file")),
             (b"\xd0\xcf\x11\xe0", message!("an old Excel or Word file")),
             (b"\x1f\x8b", message!("a gzip archive")),
@@ -75,7 +75,8 @@ impl LineChunk {
         if self.first_line_number != 1 {
             return None;
         }
-        if let Some((_, format)) = MAGIC.iter().find(|(magic, _)| self.bytes.starts_with(magic)) {
+        if let Some((_, format)) = FORMAT_MAGIC_BYTES.iter().find(|(magic, _)| self.bytes.starts_with(magic))
+        {
             return Some(format.clone());
         }
         let first = self.lines().find_map(|(_, line)| line)?.trim_ascii();

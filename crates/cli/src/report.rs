@@ -34,7 +34,7 @@ pub enum Format {
 
 /// Version of the JSON format of findings and of test results. It is raised when a field changes or
 /// is removed, but not when a field is added.
-pub const JSON_VERSION: u32 = 1;
+pub const JSON_FORMAT_VERSION: u32 = 1;
 
 /// A diagnostic, localized for this run, with the compiled file that its spans refer to.
 #[derive(Clone)]
@@ -170,7 +170,7 @@ pub fn format_json(reported: &ReportedDiagnostic<'_>) -> String {
     let diagnostic = &*reported.diagnostic;
     let labels = diagnostic.labels.iter();
     let value = JsonDiagnostic {
-        version: JSON_VERSION,
+        version: JSON_FORMAT_VERSION,
         code: diagnostic.code,
         severity: diagnostic.severity(),
         message: &diagnostic.message,

@@ -200,10 +200,10 @@ mod with {
     use tokio::sync::mpsc;
 
     /// Maximum number of lines of the decision log that wait in memory.
-    const LOG_CAPACITY: usize = 10_000;
+    const LOG_QUEUE_LINES: usize = 10_000;
     /// Maximum number of bytes of the messages in the lines of the decision log that wait in
     /// memory.
-    const LOG_CAPACITY_BYTES: usize = 64 << 20;
+    const LOG_QUEUE_BYTES: usize = 64 << 20;
 
     pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
         let options = service_options(args)?;
@@ -353,8 +353,8 @@ mod with {
                 Mode::Spill => LogMode::Spill,
                 Mode::Sync => LogMode::Sync,
             },
-            capacity: LOG_CAPACITY,
-            capacity_bytes: LOG_CAPACITY_BYTES,
+            capacity: LOG_QUEUE_LINES,
+            capacity_bytes: LOG_QUEUE_BYTES,
             rotate_bytes: args.log_rotate,
             key: args.log_key.as_ref().map(KeyLocation::read_signing_key).transpose()?,
         }))

@@ -68,7 +68,7 @@ mod with {
 
     /// The environment variable that contains the token, if `--server-token` names no other
     /// variable.
-    const TOKEN_VARIABLE: &str = "RULEC_TOKEN";
+    const SERVER_TOKEN_VARIABLE: &str = "RULEC_TOKEN";
     /// Maximum number of bytes of a service's answer. An explanation can be much longer than its
     /// message.
     const MAX_ANSWER_BYTES: usize = 64 << 20;
@@ -125,7 +125,8 @@ mod with {
             let hosts = AllowedHosts::of_url(address).map_err(|error| to_error(error.to_message()))?;
             let client = HttpClient::new(hosts, Limits { body: MAX_ANSWER_BYTES, ..Limits::default() });
             let client = client.map_err(|error| to_error(error.to_message()))?;
-            let token = read_secret("--server-token", args.server_token.as_deref(), Some(TOKEN_VARIABLE))?;
+            let token =
+                read_secret("--server-token", args.server_token.as_deref(), Some(SERVER_TOKEN_VARIABLE))?;
             // One thread is enough: it keeps the connections open, and the calling threads run the
             // calls.
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();

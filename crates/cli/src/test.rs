@@ -414,7 +414,7 @@ fn compile_error_case(compiled: &Compiled) -> Case {
 
 fn outcome_json(outcome: &ReportedTest) -> String {
     let value = json!({
-        "version": report::JSON_VERSION,
+        "version": report::JSON_FORMAT_VERSION,
         "file": outcome.file,
         "line": outcome.line,
         "column": outcome.column,

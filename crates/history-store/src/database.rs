@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 const DATABASE_FILE: &str = "history.sqlite";
 /// The version of the table format, which SQLite stores as `user_version`. A database with another
 /// version is refused.
-const FORMAT: i64 = 1;
+const DATABASE_FORMAT_VERSION: i64 = 1;
 
 /// The SQL that creates the tables. The primary key of `event` sorts messages by history key (such
 /// as a user id), then by time, and then by arrival.
@@ -76,12 +76,13 @@ impl Database {
         let format: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(fail)?;
         let is_new = format == 0;
         if is_new {
-            let create = format!("BEGIN; {CREATE_TABLES} PRAGMA user_version = {FORMAT}; COMMIT;");
+            let create =
+                format!("BEGIN; {CREATE_TABLES} PRAGMA user_version = {DATABASE_FORMAT_VERSION}; COMMIT;");
             connection.execute_batch(&create).map_err(fail)?;
-        } else if format != FORMAT {
+        } else if format != DATABASE_FORMAT_VERSION {
             let path = path.display();
             return Err(StoreError(format!(
-                "{path} has the format {format}, and this version of rulec reads format {FORMAT}"
+                "{path} has the format {format}, and this version of rulec reads format {DATABASE_FORMAT_VERSION}"
             )));
         }
         let next = connection.query_row("SELECT next FROM arrival", [], |row| row.get(0));

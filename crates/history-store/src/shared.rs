@@ -31,27 +31,27 @@ use std::time::{Duration, Instant};
 /// Maximum number of history keys (such as user ids) whose messages are cached in memory.
 const MAX_CACHED_KEYS: usize = 100_000;
 /// The version of the format in which a history is stored at the server.
-const FORMAT: &str = "1";
+const STORE_FORMAT_VERSION: &str = "1";
 /// The Redis key of the set that contains the names of all histories at the server.
-const NAMES_KEY: &str = "rulec::histories";
+const HISTORY_NAMES_KEY: &str = "rulec::histories";
 /// For this number of versions of a history key's state, the server remembers the change that made
 /// the version.
-const REMEMBERED_WRITERS: u64 = 64;
+const MAX_REMEMBERED_WRITERS: u64 = 64;
 /// Maximum time for which a call tries again while other processes change the messages of the same
 /// history key.
-const CONFLICT_TIME: Duration = Duration::from_secs(8);
+const CONFLICT_RETRY_TIME: Duration = Duration::from_secs(8);
 /// The longest pause before a call tries again, after another process changed the same history key
 /// during its last attempt.
-const MAX_PAUSE: Duration = Duration::from_millis(16);
+const MAX_RETRY_PAUSE: Duration = Duration::from_millis(16);
 /// The number of characters before the JSON text of a stored message. They are its nanoseconds and
 /// its arrival number, which order the messages of the same second.
 const SORT_PREFIX_CHARS: usize = 25;
 /// The number of Redis keys that one `SCAN` request asks for.
 const KEYS_PER_SCAN: usize = 1_000;
 /// The characters of a history's name that are written as `%XX` in the keys at the server.
-const ENCODED_IN_KEY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_');
+const CHARS_ENCODED_IN_KEY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_');
 /// The characters of a history's name that are written as `%XX` in an address.
-const ENCODED_IN_ADDRESS: &AsciiSet = &CONTROLS.add(b' ').add(b'#').add(b'%').add(b'@');
+const CHARS_ENCODED_IN_ADDRESS: &AsciiSet = &CONTROLS.add(b' ').add(b'#').add(b'%').add(b'@');
 
 /// A store that saves the recorded messages of each history key at a Redis server. Several
 /// processes can share the history. Calls wait for the server, for some seconds at most.
@@ -123,7 +123,7 @@ impl SharedStore {
             [name] => SharedStore::connect(&address.clone().with_name(name), false),
             names => {
                 let names =
-                    names.iter().map(|name| utf8_percent_encode(name, ENCODED_IN_ADDRESS).to_string());
+                    names.iter().map(|name| utf8_percent_encode(name, CHARS_ENCODED_IN_ADDRESS).to_string());
                 Err(StoreError(format!(
                     "{place}: the server has several histories; write one of their names after `#`: {}",
                     names.collect::<Vec<_>>().join(", ")
@@ -137,8 +137,8 @@ impl SharedStore {
     /// # Errors
     /// If the server cannot be used.
     pub fn names(address: &SharedAddress) -> Result<Vec<String>, StoreError> {
-        let names: BTreeSet<String> =
-            connect(address)?.read(|connection| redis::cmd("SMEMBERS").arg(NAMES_KEY).query(connection))?;
+        let names: BTreeSet<String> = connect(address)?
+            .read(|connection| redis::cmd("SMEMBERS").arg(HISTORY_NAMES_KEY).query(connection))?;
         Ok(names.into_iter().collect())
     }
 
@@ -149,7 +149,7 @@ impl SharedStore {
             StoreError(format!("{place}: the history has no name; write one after `#`, as in {place}#guard"))
         })?;
         // Encoded, a name contains no colon. So no key of one history belongs to another one.
-        let encoded = utf8_percent_encode(name, ENCODED_IN_KEY);
+        let encoded = utf8_percent_encode(name, CHARS_ENCODED_IN_KEY);
         let mut store = SharedStore {
             cache: EventCache::new(MAX_CACHED_KEYS),
             hash_key: HashKey::random(),
@@ -195,7 +195,7 @@ impl SharedStore {
         let script = Script::new(include_str!("shared/open.lua"));
         let open = |new_key: &str| {
             let mut call = script.key(&settings_key);
-            call.key(NAMES_KEY).arg(name).arg(FORMAT).arg(new_key);
+            call.key(HISTORY_NAMES_KEY).arg(name).arg(STORE_FORMAT_VERSION).arg(new_key);
             self.server.read(|connection| call.invoke::<(String, String)>(connection))
         };
         let mut found = open("")?;
@@ -212,9 +212,9 @@ impl SharedStore {
             found = open(&hash_key::to_digits(HashKey::random()))?;
         }
         let (format, digits) = found;
-        if format != FORMAT {
+        if format != STORE_FORMAT_VERSION {
             return Err(StoreError(format!(
-                "{place}: the history `{name}` has the format {format}, and this version of rulec reads format {FORMAT}"
+                "{place}: the history `{name}` has the format {format}, and this version of rulec reads format {STORE_FORMAT_VERSION}"
             )));
         }
         self.hash_key = hash_key::parse(&digits).ok_or_else(|| {
@@ -390,7 +390,7 @@ impl SharedStore {
             .arg(&writer)
             .arg(changes.removed)
             .arg(dropped)
-            .arg(REMEMBERED_WRITERS);
+            .arg(MAX_REMEMBERED_WRITERS);
         for element in &changes.inserted {
             let (seconds, nanos) = parse_element_time(element)?;
             call.arg(seconds).arg(format!("{nanos:09}")).arg(to_stored_text(element));
@@ -411,14 +411,14 @@ impl SharedStore {
         }
     }
 
-    /// Calls `attempt` until it returns a value, for at most [`CONFLICT_TIME`]. `attempt` returns
-    /// `None` if another process has changed the key during the attempt.
+    /// Calls `attempt` until it returns a value, for at most [`CONFLICT_RETRY_TIME`]. `attempt`
+    /// returns `None` if another process has changed the key during the attempt.
     fn retry_on_conflict<T>(
         &self,
         key: &str,
         mut attempt: impl FnMut() -> Result<Option<T>, StoreError>,
     ) -> Result<T, StoreError> {
-        let end = Instant::now() + CONFLICT_TIME;
+        let end = Instant::now() + CONFLICT_RETRY_TIME;
         let mut longest = Duration::from_micros(250);
         loop {
             if let Some(done) = attempt()? {
@@ -433,7 +433,7 @@ impl SharedStore {
             // A random pause lets another process finish first.
             let random = u32::from(HashKey::random().to_bytes()[0]);
             std::thread::sleep(longest * random / 256);
-            longest = (longest * 2).min(MAX_PAUSE);
+            longest = (longest * 2).min(MAX_RETRY_PAUSE);
         }
     }
 }

@@ -77,7 +77,7 @@ fn message_tree(message: &Bound<'_, PyAny>, decimal_paths: &DecimalPaths) -> PyR
 }
 
 /// The attributes that pickling stores. The JSON text of the decision is stored as `to_json`.
-const ATTRIBUTES: [&str; 21] = [
+const DECISION_ATTRIBUTES: [&str; 21] = [
     "entry",
     "chosen",
     "target",
@@ -98,9 +98,9 @@ const ATTRIBUTES: [&str; 21] = [
     "exceeded",
     "failures",
     "skipped",
-    TO_JSON,
+    TO_JSON_METHOD,
 ];
-const TO_JSON: &str = "to_json";
+const TO_JSON_METHOD: &str = "to_json";
 
 type AttributeResult<'py> = PyResult<Bound<'py, PyAny>>;
 
@@ -157,7 +157,7 @@ impl Decision {
     fn json(&self, py: Python<'_>) -> PyResult<String> {
         match &self.0 {
             Source::Made(decision, _) => json_text(decision),
-            Source::Pickled(_) => self.read(py, TO_JSON, |_| ())?.extract(),
+            Source::Pickled(_) => self.read(py, TO_JSON_METHOD, |_| ())?.extract(),
         }
     }
 }
@@ -326,9 +326,9 @@ impl Decision {
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyDict>,))> {
         let (py, attributes) = (slf.py(), PyDict::new(slf.py()));
-        for name in ATTRIBUTES {
+        for name in DECISION_ATTRIBUTES {
             let value = slf.getattr(name)?;
-            attributes.set_item(name, if name == TO_JSON { value.call0()? } else { value })?;
+            attributes.set_item(name, if name == TO_JSON_METHOD { value.call0()? } else { value })?;
         }
         Ok((py.import("rulec._rulec")?.getattr("unpickled_decision")?, (attributes,)))
     }

@@ -55,7 +55,7 @@ impl ErrorClass {
     }
 }
 
-static UNKNOWN_NAME: ErrorClass =
+static UNKNOWN_NAME_ERROR: ErrorClass =
     ErrorClass { class: PyOnceLock::new(), name: "UnknownName", doc: "A name that the rules do not have." };
 static MESSAGE_ERROR: ErrorClass = ErrorClass {
     class: PyOnceLock::new(),
@@ -65,7 +65,7 @@ static MESSAGE_ERROR: ErrorClass = ErrorClass {
 
 /// Adds the exception classes with two base classes to the module.
 pub fn add_classes(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("UnknownName", UNKNOWN_NAME.get::<PyLookupError>(module.py())?)?;
+    module.add("UnknownName", UNKNOWN_NAME_ERROR.get::<PyLookupError>(module.py())?)?;
     module.add("MessageError", MESSAGE_ERROR.get::<PyValueError>(module.py())?)
 }
 
@@ -244,7 +244,7 @@ pub fn compile_error(py: Python<'_>, error: &rulec::CompileError) -> PyErr {
 
 /// Creates the exception for a name that the rules do not declare.
 pub fn unknown_name_error(error: impl Display) -> PyErr {
-    UNKNOWN_NAME.error::<PyLookupError>(error.to_string())
+    UNKNOWN_NAME_ERROR.error::<PyLookupError>(error.to_string())
 }
 
 /// Creates the exception for any other error of the library.

@@ -25,7 +25,7 @@ create_exception!(
 );
 
 /// Name of the environment variable that contains the API key of a language model.
-const KEY_VARIABLE: &str = "RULEC_MODEL_KEY";
+const MODEL_KEY_VARIABLE: &str = "RULEC_MODEL_KEY";
 
 pub fn http_error(error: impl ToString) -> PyErr {
     HttpError::new_err(error.to_string())
@@ -223,7 +223,7 @@ impl ChatModel {
         if let Some(temperature) = temperature {
             chat_model = chat_model.temperature(temperature);
         }
-        if let Some(key) = key.or_else(|| std::env::var(KEY_VARIABLE).ok()) {
+        if let Some(key) = key.or_else(|| std::env::var(MODEL_KEY_VARIABLE).ok()) {
             chat_model = chat_model.key(Secret::new(key)).map_err(http_error)?;
         }
         Ok(ChatModel(chat_model, format!("<ChatModel {model} at {base}>")))

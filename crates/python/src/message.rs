@@ -425,7 +425,7 @@ enum Conversion {
 
 /// The classes whose instances can be converted to JSON, as tuples of module, class name and
 /// conversion. The first entry that matches a value applies.
-const CLASSES: [(&str, &str, Conversion); 12] = [
+const CONVERTED_CLASSES: [(&str, &str, Conversion); 12] = [
     ("enum", "Enum", Conversion::EnumMember),
     ("datetime", "datetime", Conversion::DateTime),
     ("datetime", "date", Conversion::Date),
@@ -446,7 +446,7 @@ fn conversion_of(value: &Bound<'_, PyAny>) -> PyResult<Option<Conversion>> {
     }
     let py = value.py();
     let modules = py.import("sys")?.getattr(intern!(py, "modules"))?;
-    for (module, class, like) in CLASSES {
+    for (module, class, like) in CONVERTED_CLASSES {
         // If the module is not imported, the value cannot be an instance of its class.
         let Ok(module) = modules.get_item(module) else { continue };
         if value.is_instance(&module.getattr(class)?)? {

@@ -31,7 +31,7 @@ pub fn router_error(error: impl ToString) -> PyErr {
 }
 
 /// The Python async function that routes a message.
-static ROUTE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+static ROUTE_FUNCTION: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// A message that is being routed: the original Python object, and the event loop on which its
 /// handlers run.
@@ -375,7 +375,7 @@ impl Router {
         message: &Bound<'py, PyAny>,
         permissions: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        ROUTE.import(slf.py(), "rulec._call", "route")?.call1((slf, message, permissions))
+        ROUTE_FUNCTION.import(slf.py(), "rulec._call", "route")?.call1((slf, message, permissions))
     }
 
     /// Decides a message. Returns its outcome if there is no handler to call. Otherwise returns a

@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 /// The file name that diagnostics show for rules that were not read from a file.
-const UNNAMED_TEXT: &str = "<text>";
+const NAME_OF_UNNAMED_TEXT: &str = "<text>";
 
 /// A compiled rule set. It is cheap to copy and can be shared between threads. Pickling stores it
 /// as an artifact, which is its compiled form as bytes.
@@ -180,11 +180,11 @@ impl Rules {
             let help = "read it with `from_path`";
             return Err(library_error(format!("`{text}` is the name of a file, and not rules; {help}")));
         }
-        let main_loader = MemoryLoader::new().with(UNNAMED_TEXT, text);
+        let main_loader = MemoryLoader::new().with(NAME_OF_UNNAMED_TEXT, text);
         let loader =
             imports.into_iter().flatten().fold(main_loader, |loader, (path, text)| loader.with(path, text));
         compile_rules(py, functions, &EngineNames { tier, index }, |compiler| {
-            compiler.compile_with(&loader, UNNAMED_TEXT)
+            compiler.compile_with(&loader, NAME_OF_UNNAMED_TEXT)
         })
     }
 

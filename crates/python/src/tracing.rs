@@ -18,20 +18,20 @@ use tracing::{Event, Level, Metadata, Subscriber};
 /// Maximum number of events that wait for Python; further events are dropped.
 const QUEUE_CAPACITY: usize = 4096;
 /// The prefix of the targets whose events are passed on.
-const TARGET_PREFIX: &str = "rulec::";
+const TRACING_TARGET_PREFIX: &str = "rulec::";
 
-/// The most detailed level that is passed on, as an index into [`LEVELS`].
-static MAX_LEVEL: AtomicU8 = AtomicU8::new(1);
+/// The most detailed level that is passed on, as an index into [`LOG_LEVELS`].
+static MAX_LOG_LEVEL: AtomicU8 = AtomicU8::new(1);
 /// The levels, from the least to the most detailed: the name, the level of `tracing`, and the
 /// number of the level in Python's `logging`.
-const LEVELS: [(&str, Level, i32); 5] = [
+const LOG_LEVELS: [(&str, Level, i32); 5] = [
     ("error", Level::ERROR, 40),
     ("warning", Level::WARN, 30),
     ("info", Level::INFO, 20),
     ("debug", Level::DEBUG, 10),
     ("trace", Level::TRACE, 5),
 ];
-static QUEUE: OnceLock<SyncSender<Report>> = OnceLock::new();
+static REPORT_QUEUE: OnceLock<SyncSender<Report>> = OnceLock::new();
 
 /// An event of the library, converted for Python's `logging`.
 struct Report {
@@ -44,13 +44,13 @@ struct Report {
 struct LoggingSubscriber;
 
 fn max_level() -> Level {
-    LEVELS[usize::from(MAX_LEVEL.load(Ordering::Relaxed))].1
+    LOG_LEVELS[usize::from(MAX_LOG_LEVEL.load(Ordering::Relaxed))].1
 }
 
 impl Subscriber for LoggingSubscriber {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.is_event()
-            && metadata.target().starts_with(TARGET_PREFIX)
+            && metadata.target().starts_with(TRACING_TARGET_PREFIX)
             && *metadata.level() <= max_level()
     }
 
@@ -70,15 +70,17 @@ impl Subscriber for LoggingSubscriber {
         let metadata = event.metadata();
         let mut fields = Fields::default();
         event.record(&mut fields);
-        let level =
-            LEVELS.iter().find(|(_, level, _)| level == metadata.level()).map_or(20, |(.., number)| *number);
+        let level = LOG_LEVELS
+            .iter()
+            .find(|(_, level, _)| level == metadata.level())
+            .map_or(20, |(.., number)| *number);
         let report = Report {
             logger: metadata.target().replace("::", "."),
             level,
             message: fields.message,
             fields: fields.others,
         };
-        if let Some(queue) = QUEUE.get() {
+        if let Some(queue) = REPORT_QUEUE.get() {
             // If the queue is full, the event is dropped, because the library must not wait for
             // Python.
             let _ = queue.try_send(report);
@@ -148,7 +150,7 @@ pub fn start() {
         }
     });
     if started.is_ok() {
-        let _ = QUEUE.set(queue);
+        let _ = REPORT_QUEUE.set(queue);
     }
 }
 
@@ -156,12 +158,12 @@ pub fn start() {
 /// `info`, `debug` or `trace`. From `info` on, every routed message is reported.
 #[pyfunction]
 pub fn log_level(level: &str) -> PyResult<()> {
-    let index = LEVELS.iter().position(|(name, ..)| *name == level.to_lowercase());
+    let index = LOG_LEVELS.iter().position(|(name, ..)| *name == level.to_lowercase());
     let unknown = || {
         let help = "write `error`, `warning`, `info`, `debug` or `trace`";
         library_error(format!("`{level}` is no level; {help}"))
     };
-    MAX_LEVEL.store(u8::try_from(index.ok_or_else(unknown)?).unwrap_or_default(), Ordering::Relaxed);
+    MAX_LOG_LEVEL.store(u8::try_from(index.ok_or_else(unknown)?).unwrap_or_default(), Ordering::Relaxed);
     tracing::callsite::rebuild_interest_cache();
     Ok(())
 }

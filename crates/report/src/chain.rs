@@ -15,9 +15,9 @@ const HASH_BYTES: usize = 32;
 /// The text between the hashed part of a line and its hash.
 const CHAIN_FIELD: &[u8] = b",\"chain\":\"";
 /// The number of bytes from [`CHAIN_FIELD`] to the end of a line, without the line feed.
-const TAIL_BYTES: usize = CHAIN_FIELD.len() + 2 * HASH_BYTES + 2;
+const CHAIN_TAIL_BYTES: usize = CHAIN_FIELD.len() + 2 * HASH_BYTES + 2;
 
-type Hash = [u8; HASH_BYTES];
+type ChainHash = [u8; HASH_BYTES];
 
 /// The end of a chain: the number of the next line, and the hash of the lines so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct Chain {
     /// The number of the next line, from 1.
     next: u64,
     /// The hash of the last line, which covers all lines so far; zeros before the first line.
-    head: Hash,
+    head: ChainHash,
 }
 
 impl Default for Chain {
@@ -94,7 +94,7 @@ impl Chain {
     }
 }
 
-fn hash_line(head: &Hash, line: &[u8]) -> Hash {
+fn hash_line(head: &ChainHash, line: &[u8]) -> ChainHash {
     Sha256::new().chain_update(head).chain_update(line).finalize().into()
 }
 
@@ -103,13 +103,13 @@ struct LineParts<'l> {
     /// The text of the line that the line's hash covers.
     hashed: &'l [u8],
     number: u64,
-    hash: Hash,
+    hash: ChainHash,
 }
 
 impl<'l> LineParts<'l> {
     fn split(line: &'l [u8]) -> Option<LineParts<'l>> {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
-        let (hashed, tail) = line.split_at_checked(line.len().checked_sub(TAIL_BYTES)?)?;
+        let (hashed, tail) = line.split_at_checked(line.len().checked_sub(CHAIN_TAIL_BYTES)?)?;
         let hash = tail.strip_prefix(CHAIN_FIELD)?.strip_suffix(b"\"}")?;
         let digits = hashed.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
         let (before, number) = hashed.split_at(hashed.len() - digits);
@@ -181,7 +181,7 @@ pub struct ChainVerifier {
     /// Number of lines since the last checkpoint that was counted in `checkpoints`.
     unsigned: u64,
     /// A hash that one of the lines must have, and whether a line with this hash was found.
-    wanted: Option<(Hash, bool)>,
+    wanted: Option<(ChainHash, bool)>,
 }
 
 impl ChainVerifier {
@@ -289,10 +289,10 @@ fn first_chain(parts: &LineParts<'_>) -> Chain {
 mod tests {
     use super::*;
 
-    const KEY: &str = include_str!("../../../tests/keys/only-for-tests.pem");
+    const TEST_KEY_PEM: &str = include_str!("../../../tests/keys/only-for-tests.pem");
 
     fn key() -> SigningKey {
-        SigningKey::from_pem(KEY).expect("a key")
+        SigningKey::from_pem(TEST_KEY_PEM).expect("a key")
     }
 
     /// Returns the lines of a log with a checkpoint after every third line.

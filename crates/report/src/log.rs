@@ -64,7 +64,7 @@ pub fn parse_decision(mut line: Map<String, Json>) -> Option<LoggedDecision> {
         return Some(read_logged(&mut line));
     }
     let has_entry = line.get("entry").is_some_and(Json::is_string);
-    let chosen = PRINTED_NAMES.iter().find_map(|key| line.remove(*key)).filter(|_| has_entry)?;
+    let chosen = PRINTED_NAME_FIELDS.iter().find_map(|key| line.remove(*key)).filter(|_| has_entry)?;
     // `run` prints an empty branch if no branch holds.
     line.insert("route".to_owned(), if chosen == "" { Json::Null } else { chosen });
     Some(read_logged(&mut line))
@@ -82,7 +82,7 @@ pub fn is_observed(line: &Map<String, Json>) -> bool {
 /// lines are file headers, signed checkpoints, counts of dropped lines, and changes of the rules.
 /// Others are about versions that came into force or were refused, and rule sets that were added or
 /// removed.
-const SERVICE_KEYS: [&str; 8] =
+const SERVICE_LINE_FIELDS: [&str; 8] =
     ["log", "checkpoint", "dropped", "change", "in_force", "refused", "added", "removed"];
 
 /// True for a line of the service's decision log that is not about a message. Such a line has a
@@ -90,14 +90,14 @@ const SERVICE_KEYS: [&str; 8] =
 pub fn is_service_line(line: &Map<String, Json>) -> bool {
     let is_chained =
         line.get("seq").is_some_and(Json::is_u64) && line.get("chain").is_some_and(Json::is_string);
-    let is_own = |key: &String| SERVICE_KEYS.contains(&key.as_str());
+    let is_own = |key: &String| SERVICE_LINE_FIELDS.contains(&key.as_str());
     let is_expected =
         |key: &String| is_own(key) || matches!(key.as_str(), "seq" | "chain" | "time" | "continues");
     is_chained && line.keys().filter(|key| is_own(key)).count() == 1 && line.keys().all(is_expected)
 }
 
 /// The keys under which `rulec run` prints the chosen route, branch or flow.
-const PRINTED_NAMES: [&str; 3] = ["chosen", "branch", "name"];
+const PRINTED_NAME_FIELDS: [&str; 3] = ["chosen", "branch", "name"];
 
 /// True for a line in which `rulec run` prints the next nodes of a router. Such a line does not
 /// name the chosen case.

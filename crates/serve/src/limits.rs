@@ -85,18 +85,18 @@ pub struct LimitRow {
 /// Maximum number of AuthZEN questions in one request.
 pub(crate) const MAX_EVALUATIONS: usize = 1_000;
 /// Maximum number of requests that may be open at the same time on one HTTP/2 connection.
-pub(crate) const MAX_STREAMS: u32 = 128;
+pub(crate) const MAX_STREAMS_PER_CONNECTION: u32 = 128;
 /// Maximum number of bytes of the request line and headers of a request.
 pub(crate) const MAX_HEAD_BYTES: usize = 32 << 10;
 /// Number of bytes with which an incomplete request counts towards the limit `bodies`, in addition
 /// to the bytes of its body.
-pub(crate) const REQUEST_BYTES: usize = 16 << 10;
+pub(crate) const OPEN_REQUEST_BYTES: usize = 16 << 10;
 
 impl Limits {
     /// Returns the maximum number of bytes of all bodies that are being received: as many bodies of
     /// the maximum size as requests may be answered at the same time.
     pub(crate) fn bodies(&self) -> usize {
-        self.body.saturating_add(REQUEST_BYTES).saturating_mul(self.concurrency.max(1))
+        self.body.saturating_add(OPEN_REQUEST_BYTES).saturating_mul(self.concurrency.max(1))
     }
 
     /// Returns all limits of the service. `log` has the maximum numbers of lines and bytes that
@@ -109,7 +109,7 @@ impl Limits {
             (name, milliseconds, "milliseconds", Some(option), true)
         };
         // The HTTP/2 library refuses further requests and larger heads itself.
-        let streams = (LimitName::streams, u64::from(MAX_STREAMS), "requests", None, false);
+        let streams = (LimitName::streams, u64::from(MAX_STREAMS_PER_CONNECTION), "requests", None, false);
         let mut rows = vec![
             set(LimitName::body, self.body, "bytes", "--max-body"),
             fixed(LimitName::bodies, self.bodies(), "bytes"),

@@ -124,7 +124,7 @@ impl Waiting {
 }
 
 /// Approximate number of bytes that a waiting decision takes in memory, without its message.
-const DECISION_BYTES: usize = 512;
+const QUEUED_DECISION_BYTES: usize = 512;
 
 /// Maximum of `capacity_bytes` in the mode `sync`, about 4 GB. A semaphore has one permit for each
 /// free byte, and one call can acquire at most this number of permits.
@@ -144,7 +144,7 @@ impl Task {
     /// Approximate number of bytes that the waiting task takes in memory.
     fn bytes(&self) -> usize {
         match self {
-            Task::Decision(record, _) => record.text.len() + DECISION_BYTES,
+            Task::Decision(record, _) => record.text.len() + QUEUED_DECISION_BYTES,
             Task::Line(line, _) => line.len(),
             Task::Spilled | Task::Close => 0,
         }
@@ -250,7 +250,7 @@ impl DecisionLog {
     /// Returns the number of bytes to reserve: at most the capacity. So a larger message can still
     /// be logged, when no other decision waits.
     fn needed_bytes(&self, message_bytes: usize) -> u32 {
-        let needed = message_bytes.saturating_add(DECISION_BYTES).min(self.capacity.1);
+        let needed = message_bytes.saturating_add(QUEUED_DECISION_BYTES).min(self.capacity.1);
         u32::try_from(needed).unwrap_or(u32::MAX)
     }
 
@@ -398,7 +398,7 @@ mod tests {
     #[tokio::test]
     async fn decisions_that_wait_for_the_disk_have_a_bound() {
         let folder = tempfile::tempdir().expect("a folder");
-        let log = open(folder.path().join("log"), LogMode::Sync, 2 * (DECISION_BYTES + 100));
+        let log = open(folder.path().join("log"), LogMode::Sync, 2 * (QUEUED_DECISION_BYTES + 100));
         let reservations = [log.try_reserve(100).expect("room"), log.reserve(100).await];
         let problem = log.try_reserve(0).map(drop).expect_err("no room");
         assert_eq!(problem.status(), 503);
@@ -417,7 +417,7 @@ mod tests {
             log.record(record).wait().await.expect("it is written");
         }
         log.close();
-        assert_eq!(log.free_bytes.available_permits(), 2 * (DECISION_BYTES + 100));
+        assert_eq!(log.free_bytes.available_permits(), 2 * (QUEUED_DECISION_BYTES + 100));
         let log = open(folder.path().join("other"), LogMode::Drop, 0);
         assert!(log.try_reserve(0).is_ok(), "the other modes do not wait");
     }

@@ -18,11 +18,11 @@ use std::time::Duration;
 
 /// Maximum number of pairs of an entry (such as a table) and a route with counters of their own,
 /// for each rule set.
-const MAX_ROUTES: usize = 2000;
-/// The label value that all entries (such as tables) and routes over [`MAX_ROUTES`] share.
-const OTHER: &str = "_other";
+const MAX_COUNTED_ROUTES: usize = 2000;
+/// The label value that all entries (such as tables) and routes over [`MAX_COUNTED_ROUTES`] share.
+const OTHER_ROUTES_LABEL: &str = "_other";
 /// Upper bounds of the latency histogram, in seconds.
-const LATENCY_BOUNDS: [f64; 12] =
+const LATENCY_BOUNDS_SECONDS: [f64; 12] =
     [0.000_005, 0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.005, 0.025, 0.1, 1.0];
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -90,7 +90,7 @@ pub(crate) struct Metrics {
 }
 
 fn latency_histogram() -> Histogram {
-    Histogram::new(LATENCY_BOUNDS)
+    Histogram::new(LATENCY_BOUNDS_SECONDS)
 }
 
 impl Metrics {
@@ -370,7 +370,11 @@ impl SetMetrics {
         }
         drop(routes);
         let mut routes = self.routes.write().unwrap_or_else(PoisonError::into_inner);
-        let (entry, route) = if routes.len() < MAX_ROUTES { (entry, route) } else { (OTHER, OTHER) };
+        let (entry, route) = if routes.len() < MAX_COUNTED_ROUTES {
+            (entry, route)
+        } else {
+            (OTHER_ROUTES_LABEL, OTHER_ROUTES_LABEL)
+        };
         let key = RouteKey(entry.to_owned(), route.to_owned());
         let new_counts = || {
             let labels =
@@ -395,7 +399,7 @@ impl SetMetrics {
         });
         let counted = counted.collect();
         drop(routes);
-        busiest(counted, OTHER)
+        busiest(counted, OTHER_ROUTES_LABEL)
     }
 
     pub fn count_invalid(&self, error: &JsonError) {

@@ -3,7 +3,7 @@
 
 mod requests;
 
-use crate::problem::KINDS;
+use crate::problem::PROBLEM_KINDS;
 use requests::requests;
 use serde_json::{Map, Value as Json, json};
 
@@ -162,7 +162,7 @@ pub(crate) fn document() -> Json {
         let (method, path, ..) = *operation;
         paths.entry(path).or_insert_with(|| json!({}))[method] = describe(operation);
     }
-    let kinds = KINDS.iter().map(|(kind, status)| format!("`{kind}` ({})", status.as_u16()));
+    let kinds = PROBLEM_KINDS.iter().map(|(kind, status)| format!("`{kind}` ({})", status.as_u16()));
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -370,16 +370,16 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/openapi.json");
+    const OPENAPI_FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/openapi.json");
 
     /// To update the file, run the test with `INSTA_UPDATE=always`.
     #[test]
     fn the_file_in_the_repository_is_the_document() {
         let text = serde_json::to_string_pretty(&document()).expect("it is JSON") + "\n";
         if std::env::var("INSTA_UPDATE").is_ok_and(|value| value == "always") {
-            std::fs::write(FILE, &text).expect("it can be written");
+            std::fs::write(OPENAPI_FILE, &text).expect("it can be written");
         }
-        let file = std::fs::read_to_string(FILE).expect("the file is there");
+        let file = std::fs::read_to_string(OPENAPI_FILE).expect("the file is there");
         assert!(file == text, "run the test with INSTA_UPDATE=always");
     }
 

@@ -33,11 +33,11 @@ const MAX_QUEUED_SPANS: usize = 2048;
 /// Maximum number of spans that are sent to the collector in one HTTP request.
 const MAX_SPANS_PER_REQUEST: usize = 512;
 /// Maximum time that a span waits for further spans before it is sent.
-const SPAN_INTERVAL: Duration = Duration::from_secs(1);
+const SPAN_SEND_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum time to send one HTTP request to the collector, including retries.
-const EXPORT_TIME: Duration = Duration::from_secs(10);
+const EXPORT_TIME_LIMIT: Duration = Duration::from_secs(10);
 /// Maximum time to send the last data to the collector when the service stops.
-const CLOSE_TIME: Duration = Duration::from_secs(3);
+const CLOSE_TIME_LIMIT: Duration = Duration::from_secs(3);
 
 /// The settings of the export to an OpenTelemetry collector.
 #[derive(Clone, Debug)]
@@ -127,7 +127,7 @@ impl Otlp {
     ) -> Result<(Otlp, Exporter), StartError> {
         let to_error = |why: rulec::Message| StartError::Options(message!("`--otlp`: {why}"));
         let hosts = AllowedHosts::of_url(&options.url).map_err(|error| to_error(error.to_message()))?;
-        let limits = Limits { attempt: EXPORT_TIME, overall: EXPORT_TIME, ..Limits::default() };
+        let limits = Limits { attempt: EXPORT_TIME_LIMIT, overall: EXPORT_TIME_LIMIT, ..Limits::default() };
         let client = HttpClient::new(hosts, limits).map_err(|error| to_error(error.to_message()))?;
         let tried = export_request(options, "/v1/traces", Vec::new()).map_err(to_error)?;
         client.check(&tried).map_err(|error| to_error(error.to_message()))?;
@@ -212,7 +212,7 @@ impl Otlp {
                 let _ = done.await;
             }
         };
-        let _ = tokio::time::timeout(CLOSE_TIME, closing).await;
+        let _ = tokio::time::timeout(CLOSE_TIME_LIMIT, closing).await;
     }
 }
 
@@ -222,7 +222,7 @@ impl Exporter {
     /// service has ended.
     pub async fn run(mut self, measure: impl Fn() -> Option<(String, Durations)>) {
         let mut spans: Vec<Span> = Vec::new();
-        let mut flush = tokio::time::interval(SPAN_INTERVAL);
+        let mut flush = tokio::time::interval(SPAN_SEND_INTERVAL);
         let mut ticks = tokio::time::interval(self.options.interval);
         ticks.reset();
         // Ticks that are missed during a long export are dropped.
@@ -314,8 +314,9 @@ fn export_request(options: &OtlpOptions, path: &str, body: Vec<u8>) -> Result<Ca
 /// Returns the name of an HTTP method for metrics. All methods that HTTP does not define share one
 /// name, so that the number of time series is bounded.
 fn known_method(method: &Method) -> &'static str {
-    const KNOWN: [&str; 9] = ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "CONNECT", "TRACE"];
-    KNOWN.into_iter().find(|known| *known == method.as_str()).unwrap_or("_OTHER")
+    const KNOWN_METHODS: [&str; 9] =
+        ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "CONNECT", "TRACE"];
+    KNOWN_METHODS.into_iter().find(|known| *known == method.as_str()).unwrap_or("_OTHER")
 }
 
 /// Returns the name and the attributes of a span, by OpenTelemetry's conventions. No attribute

@@ -13,7 +13,7 @@ pub(crate) use batch::{Batch, BatchRequest, BatchSettings, Block, Layout};
 pub use decide::{DecideRequest, Decided};
 #[cfg(feature = "grpc")]
 pub(crate) use other::{AnalyzeRequest, JudgeRequest, ObserveRequest, WorkflowRequest};
-pub(crate) use other::{MAX_STEPS, TestRequest};
+pub(crate) use other::{MAX_WORKFLOW_STEPS, TestRequest};
 
 use crate::limits::Limits;
 use crate::log::DecisionLog;

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use time::OffsetDateTime;
 
 /// Number of seconds for which a [`Window`] counts events.
-pub(crate) const SECONDS: usize = 60;
+pub(crate) const WINDOW_SECONDS: usize = 60;
 /// Maximum number of samples: recent messages that are stored to be explained later.
 const MAX_SAMPLES: usize = 32;
 /// Maximum number of bytes of a message that becomes a sample.
@@ -26,19 +26,19 @@ const MAX_SAMPLE_PAST_BYTES: usize = 64 << 10;
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(200);
 /// Maximum time in which one request explains samples (stored messages). The next request explains
 /// further samples.
-const EXPLAIN_TIME: Duration = Duration::from_millis(200);
+const EXPLAIN_TIME_LIMIT: Duration = Duration::from_millis(200);
 /// Maximum number of near misses that are shown for one message.
 const MAX_NEAR_MISSES: usize = 3;
 /// Maximum number of routes that are listed separately. The numbers of all other routes are added
 /// up.
-const MAX_LISTED: usize = 50;
+const MAX_LISTED_ROUTES: usize = 50;
 
 /// Counts events by second. Each cell holds a second in its upper half, and the count of that
 /// second in its lower half. So a cell whose second has passed needs no clearing.
 #[derive(Debug)]
 pub(crate) struct Window {
     total: AtomicU64,
-    cells: [AtomicU64; SECONDS],
+    cells: [AtomicU64; WINDOW_SECONDS],
 }
 
 impl Default for Window {
@@ -51,7 +51,7 @@ impl Window {
     /// Counts an event in the second `second`. The number of the first second is 1.
     pub fn add(&self, second: u64) {
         self.total.fetch_add(1, Ordering::Relaxed);
-        let cell = &self.cells[(second % SECONDS as u64) as usize];
+        let cell = &self.cells[(second % WINDOW_SECONDS as u64) as usize];
         let update = |old: u64| match old >> 32 == second {
             true => old + 1,
             false => (second << 32) + 1,
@@ -63,14 +63,14 @@ impl Window {
     /// Returns the number of events since the start, and the number in each of the seconds up to
     /// `now`, oldest first.
     pub fn counts(&self, now: u64) -> Counts {
-        let oldest = (now + 1).saturating_sub(SECONDS as u64);
+        let oldest = (now + 1).saturating_sub(WINDOW_SECONDS as u64);
         let count = |second: u64| {
-            let cell = self.cells[(second % SECONDS as u64) as usize].load(Ordering::Relaxed);
+            let cell = self.cells[(second % WINDOW_SECONDS as u64) as usize].load(Ordering::Relaxed);
             if cell >> 32 == second { (cell & u64::from(u32::MAX)) as u32 } else { 0 }
         };
         Counts {
             total: self.total.load(Ordering::Relaxed),
-            per_second: (oldest..oldest + SECONDS as u64).map(count).collect(),
+            per_second: (oldest..oldest + WINDOW_SECONDS as u64).map(count).collect(),
         }
     }
 }
@@ -80,7 +80,7 @@ impl Window {
 pub(crate) struct Counts {
     /// Number of events of this kind since the service started.
     total: u64,
-    /// Number of events in each of the last [`SECONDS`] seconds, oldest first.
+    /// Number of events in each of the last [`WINDOW_SECONDS`] seconds, oldest first.
     per_second: Vec<u32>,
 }
 
@@ -91,7 +91,7 @@ impl Counts {
 
     fn add(&mut self, other: &Counts) {
         self.total += other.total;
-        self.per_second.resize(SECONDS, 0);
+        self.per_second.resize(WINDOW_SECONDS, 0);
         self.per_second.iter_mut().zip(&other.per_second).for_each(|(sum, count)| *sum += count);
     }
 }
@@ -113,7 +113,7 @@ pub(crate) fn busiest(routes: Vec<RouteTraffic>, other: &str) -> Vec<RouteTraffi
         let key = |route: &RouteTraffic| std::cmp::Reverse((route.counts.last_minute(), route.counts.total));
         key(one).cmp(&key(two)).then_with(|| (&one.entry, &one.route).cmp(&(&two.entry, &two.route)))
     });
-    rest.extend(routes.split_off(routes.len().min(MAX_LISTED)));
+    rest.extend(routes.split_off(routes.len().min(MAX_LISTED_ROUTES)));
     if !rest.is_empty() {
         let mut sum =
             RouteTraffic { entry: other.to_owned(), route: other.to_owned(), counts: Counts::default() };
@@ -247,7 +247,7 @@ impl Traffic {
         explain: impl Fn(&Sample) -> Option<Explanation>,
     ) -> (Vec<NearMiss>, Vec<UnknownCondition>) {
         let samples: Vec<Arc<Sample>> = self.lock_samples().iter().rev().cloned().collect();
-        let end = Instant::now() + EXPLAIN_TIME;
+        let end = Instant::now() + EXPLAIN_TIME_LIMIT;
         let (mut near, mut unknown) = (Vec::new(), BTreeMap::<(String, String), UnknownCondition>::new());
         for sample in &samples {
             let explained = &sample.explained[usize::from(language != Language::English)];
@@ -311,17 +311,17 @@ mod tests {
             window.add(second);
         }
         let counts = window.counts(61);
-        assert_eq!((counts.total, counts.per_second.len()), (7, SECONDS));
+        assert_eq!((counts.total, counts.per_second.len()), (7, WINDOW_SECONDS));
         assert_eq!((counts.per_second[0], counts.per_second[57], counts.per_second[59]), (1, 1, 2));
         assert_eq!(counts.last_minute(), 5, "the first second has passed");
         assert_eq!(window.counts(500).last_minute(), 0);
-        assert_eq!(Window::default().counts(1).per_second, vec![0; SECONDS]);
+        assert_eq!(Window::default().counts(1).per_second, vec![0; WINDOW_SECONDS]);
     }
 
     #[test]
     fn the_busiest_routes_are_listed_and_the_others_added_up() {
         let route = |number: u32| {
-            let counts = Counts { total: u64::from(number), per_second: vec![number; SECONDS] };
+            let counts = Counts { total: u64::from(number), per_second: vec![number; WINDOW_SECONDS] };
             RouteTraffic { entry: "routes".to_owned(), route: format!("r{number}"), counts }
         };
         let uncounted = RouteTraffic { route: "_other".to_owned(), ..route(70) };

@@ -14,7 +14,7 @@ pub(crate) const ENVOY_PATH: &str = "/ext_authz";
 
 /// In this header, a browser says whether a page of the same site or of another site sends the
 /// request.
-const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const FETCH_SITE_HEADER: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Decides which web pages may send requests to the service.
 pub(crate) struct WebGuard {
@@ -86,7 +86,7 @@ impl WebGuard {
 /// Returns the header in which a browser says from where the request comes, such as `same-origin`.
 /// `None` if the request lacks it.
 pub(crate) fn fetch_site(headers: &HeaderMap) -> Option<&[u8]> {
-    headers.get(FETCH_SITE).map(HeaderValue::as_bytes)
+    headers.get(FETCH_SITE_HEADER).map(HeaderValue::as_bytes)
 }
 
 /// Returns the host name and port to which a request is addressed. HTTP/1 sends them in the header
@@ -128,9 +128,9 @@ mod tests {
 
     #[test]
     fn only_pages_of_the_given_websites_may_ask() {
-        assert!(check(&[(FETCH_SITE, "none")]) && check(&[(FETCH_SITE, "same-origin")]));
-        assert!(!check(&[(FETCH_SITE, "cross-site")]) && !check(&[(FETCH_SITE, "same-site")]));
-        assert!(check(&[(FETCH_SITE, "cross-site"), (ORIGIN, "https://good.example")]));
+        assert!(check(&[(FETCH_SITE_HEADER, "none")]) && check(&[(FETCH_SITE_HEADER, "same-origin")]));
+        assert!(!check(&[(FETCH_SITE_HEADER, "cross-site")]) && !check(&[(FETCH_SITE_HEADER, "same-site")]));
+        assert!(check(&[(FETCH_SITE_HEADER, "cross-site"), (ORIGIN, "https://good.example")]));
         assert!(!check(&[(ORIGIN, "https://evil.example")]) && !check(&[(ORIGIN, "null")]));
     }
 }

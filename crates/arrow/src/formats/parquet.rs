@@ -43,7 +43,7 @@ const ROWS_PER_GROUP: usize = 1 << 17;
 const MAX_FOOTER_TRIES: usize = 100;
 
 /// Number of bytes at the end of a truncated file that are searched for a footer.
-const SEARCH_WINDOW_BYTES: u64 = 64 << 20;
+const FOOTER_SEARCH_WINDOW_BYTES: u64 = 64 << 20;
 
 pub(super) struct ParquetSource {
     reader: ParquetRecordBatchReader,
@@ -187,7 +187,7 @@ fn open_longest_prefix(
     mut file: File,
     length: u64,
 ) -> Result<Option<(ParquetRecordBatchReaderBuilder<FilePrefix>, u64)>, FormatError> {
-    let window_start = length.saturating_sub(SEARCH_WINDOW_BYTES);
+    let window_start = length.saturating_sub(FOOTER_SEARCH_WINDOW_BYTES);
     let bytes = read_from(&mut file, window_start)?;
     let offsets = (0..bytes.len().saturating_sub(FILE_MAGIC.len())).rev();
     for offset in offsets.filter(|offset| bytes[*offset..].starts_with(FILE_MAGIC)).take(MAX_FOOTER_TRIES) {

@@ -18,7 +18,7 @@ use crate::stream::LogFile;
 
 /// Number of bytes of a request's key, large enough that two requests never have the same key by
 /// chance.
-const KEY_BYTES: usize = 16;
+const REQUEST_KEY_BYTES: usize = 16;
 
 /// One line of a file of recorded answers.
 #[derive(Serialize, Deserialize)]
@@ -128,7 +128,7 @@ impl AnswerFile {
 /// Returns the key of a request: a hash of everything that the model receives.
 fn request_key(request: &ModelRequest) -> String {
     let hash = Sha256::digest(request.to_json().to_string());
-    hash[..KEY_BYTES].iter().fold(String::new(), |mut key, byte| {
+    hash[..REQUEST_KEY_BYTES].iter().fold(String::new(), |mut key, byte| {
         // Writing to a string cannot fail.
         let _ = write!(key, "{byte:02x}");
         key

@@ -10,7 +10,7 @@ use unicode_ident::{is_xid_continue, is_xid_start};
 
 /// Names of attributes of pydantic's `BaseModel`, and names in type annotations. A field with such
 /// a name would hide the attribute or the type, so the field gets another name.
-const RESERVED_FIELDS: &[&str] = &[
+const RESERVED_FIELD_NAMES: &[&str] = &[
     "Any",
     "AwareDatetime",
     "Decimal",
@@ -35,14 +35,14 @@ const RESERVED_FIELDS: &[&str] = &[
     "validate",
 ];
 /// The keywords of Python 3, which cannot be attribute names.
-const KEYWORDS: &[&str] = &[
+const PYTHON_KEYWORDS: &[&str] = &[
     "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def",
     "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is",
     "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
 ];
 /// Names that the generated Python module imports, and constants of Python. No model may have such
 /// a name.
-const RESERVED_CLASSES: &[&str] = &[
+const RESERVED_CLASS_NAMES: &[&str] = &[
     "Any",
     "AwareDatetime",
     "BaseModel",
@@ -96,7 +96,7 @@ impl Module {
     /// the class, which is `wanted_name` unless another class has this name.
     fn write_class(&mut self, wanted_name: &str, schema: &Json) -> String {
         let mut name = wanted_name.to_owned();
-        while RESERVED_CLASSES.contains(&&*name) || !self.class_names.insert(name.clone()) {
+        while RESERVED_CLASS_NAMES.contains(&&*name) || !self.class_names.insert(name.clone()) {
             name.push('_');
         }
         let is_closed = schema["additionalProperties"] == false;
@@ -273,8 +273,9 @@ fn to_class_name(name: &str) -> String {
 /// identifier or is reserved by Python or pydantic.
 fn to_attribute(field: &str) -> String {
     let name = to_identifier(field);
-    let is_reserved =
-        KEYWORDS.contains(&&*name) || RESERVED_FIELDS.contains(&&*name) || name.starts_with("model_");
+    let is_reserved = PYTHON_KEYWORDS.contains(&&*name)
+        || RESERVED_FIELD_NAMES.contains(&&*name)
+        || name.starts_with("model_");
     match name.strip_prefix('_') {
         Some(rest) => to_identifier(&format!("{}_", rest.trim_start_matches('_'))),
         None if is_reserved => format!("{name}_"),

@@ -68,7 +68,7 @@ const FOREIGN_OPTIONS: &[(&[&str], &[&str])] = &[
 ];
 
 /// Options by which other programs name the files that `rulec` takes as arguments.
-const FILE_OPTIONS: &[&str] = &["messages", "message", "input", "data", "file", "i", "rules", "r"];
+const FOREIGN_FILE_OPTIONS: &[&str] = &["messages", "message", "input", "data", "file", "i", "rules", "r"];
 
 /// Returns the arguments after the names `path` of the subcommand. Options such as `--lang zh` may
 /// precede the command.
@@ -133,7 +133,7 @@ pub(super) fn needless_option<'t>(
         let (option, value) =
             text.split_once('=').map_or((text, None), |(option, value)| (option, Some(value)));
         let name = option.trim_start_matches('-');
-        let is_file = option.starts_with('-') && FILE_OPTIONS.contains(&name) && !has(name);
+        let is_file = option.starts_with('-') && FOREIGN_FILE_OPTIONS.contains(&name) && !has(name);
         match text.strip_prefix(written).map(|value| value.trim_start_matches('=')) {
             Some(value) => Some(value).filter(|value| !value.is_empty()),
             None if is_file => value,
@@ -175,7 +175,10 @@ pub(super) fn needless_option<'t>(
         "code" | "word" | "c" if path == ["explain"] => {
             message!("the code follows without an option: `{}`", usage())
         }
-        name if FILE_OPTIONS.contains(&name) && verb.get_positionals().count() > 0 && !has("input") => {
+        name if FOREIGN_FILE_OPTIONS.contains(&name)
+            && verb.get_positionals().count() > 0
+            && !has("input") =>
+        {
             message!("files are named without an option: `{}`", usage())
         }
         _ => return None,
@@ -184,7 +187,7 @@ pub(super) fn needless_option<'t>(
 
 /// Names of options by which other programs set an argument of a subcommand, with the name of the
 /// argument in the usage text.
-const ARGUMENT_OPTIONS: &[(&[&str], &str)] = &[
+const OPTIONS_THAT_ARE_ARGUMENTS: &[(&[&str], &str)] = &[
     (&["route", "rule", "expected"], "ROUTE"),
     (&["system", "kind", "type", "from", "format"], "SYSTEM"),
     (&["dir", "directory", "folder", "path"], "DIR"),
@@ -203,14 +206,14 @@ pub(super) fn argument_option(
     let name = written.trim_start_matches('-').split('=').next()?.to_lowercase().replace('_', "-");
     let named = |arg: &&clap::Arg| {
         let is_meant = |value: &clap::builder::Str| {
-            let row = ARGUMENT_OPTIONS.iter().find(|(_, argument)| *argument == value.as_str());
+            let row = OPTIONS_THAT_ARE_ARGUMENTS.iter().find(|(_, argument)| *argument == value.as_str());
             value.to_lowercase() == name || row.is_some_and(|(names, _)| names.contains(&name.as_str()))
         };
         arg.get_value_names().is_some_and(|names| names.iter().any(is_meant))
     };
     let index = verb.get_positionals().position(|arg| named(&arg))?;
     // `needless_option` explains these names.
-    if FILE_OPTIONS.contains(&name.as_str()) || name == "code" {
+    if FOREIGN_FILE_OPTIONS.contains(&name.as_str()) || name == "code" {
         return None;
     }
     let takes_value = |text: &str| {

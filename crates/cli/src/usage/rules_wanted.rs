@@ -6,11 +6,11 @@ use rulec_base::message;
 use std::path::Path;
 
 /// Subcommands whose arguments are a rules file and then a file of messages.
-const RULES_AND_MESSAGES: [&str; 2] = ["run", "bench"];
+const COMMANDS_WITH_RULES_AND_MESSAGES: [&str; 2] = ["run", "bench"];
 
 /// Subcommands that read a rules file and one message. The message is given by options or as text,
 /// not as a file.
-const RULES_AND_TEXT: [&str; 2] = ["why", "why-not"];
+const COMMANDS_WITH_RULES_AND_TEXT: [&str; 2] = ["why", "why-not"];
 
 /// Returns the remedy for a file of JSON where this run expects rules. `None` if the command line
 /// does not name the file.
@@ -36,14 +36,14 @@ fn remedy(args: &[String], file: &str) -> Option<Message> {
     };
     let (file_word, rules_word) = (shell_word(file), shell_word(rules));
     Some(match verb {
-        _ if RULES_AND_MESSAGES.contains(&verb) => {
+        _ if COMMANDS_WITH_RULES_AND_MESSAGES.contains(&verb) => {
             message!("the rules come before the messages: write `{}`", with_rules(true))
         }
-        _ if RULES_AND_TEXT.contains(&verb) && other.is_some() => message!(
+        _ if COMMANDS_WITH_RULES_AND_TEXT.contains(&verb) && other.is_some() => message!(
             "the rules come first; for the first message of the file, write `head -1 {file_word} | rulec {verb} \
             {rules_word} --input -`"
         ),
-        _ if RULES_AND_TEXT.contains(&verb) => message!(
+        _ if COMMANDS_WITH_RULES_AND_TEXT.contains(&verb) => message!(
             "`rulec {verb}` reads a file of rules and no file of messages: write `{}`",
             with_rules(false)
         ),

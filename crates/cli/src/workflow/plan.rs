@@ -21,9 +21,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// The payload kind (name of a `payload` statement) whose rules validate a plan.
-const PLAN_KIND: &str = "create_workflow_plan";
+const CREATE_PLAN_KIND: &str = "create_workflow_plan";
 /// The payload kind (name of a `payload` statement) whose rules validate a request to run a plan.
-const RUN_KIND: &str = "execute_workflow";
+const EXECUTE_PLAN_KIND: &str = "execute_workflow";
 /// The id under which a plan runs as a workflow. A run contains no other workflow.
 const WORKFLOW_ID: &str = "plan";
 
@@ -86,13 +86,13 @@ fn read_object(path: &Path) -> Result<Map<String, Json>, CliError> {
 
 pub fn run(plan: Map<String, Json>, args: &RunArgs, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let judges = build_judges(args, term)?;
-    if judges.get(PLAN_KIND).is_none() {
+    if judges.get(CREATE_PLAN_KIND).is_none() {
         return Err(CliError::usage(message!(
             "the rules judge no plans: they have no payload kind `{PLAN}`",
-            PLAN = PLAN_KIND
+            PLAN = CREATE_PLAN_KIND
         )));
     }
-    let plan = match judges.judge(Proposal::new(PLAN_KIND, Json::Object(plan))) {
+    let plan = match judges.judge(Proposal::new(CREATE_PLAN_KIND, Json::Object(plan))) {
         DecisionEvent::Validated(validated) => validated.payload().clone(),
         DecisionEvent::Rejected(rejected) => return print_rejection(&rejected, args.format, out),
         _ => Json::Null,
@@ -155,13 +155,14 @@ fn build_judges(args: &RunArgs, term: &Term) -> Result<Judges, CliError> {
 }
 
 /// Validates the request to run the plan with the input `input`, by the rules of the payload kind
-/// [`RUN_KIND`]. Returns the rejection. `None` if the request is accepted, or if the rules have no
-/// such kind.
+/// [`EXECUTE_PLAN_KIND`]. Returns the rejection. `None` if the request is accepted, or if the rules
+/// have no such kind.
 fn judge_run(coordinator: &Coordinator, input: Map<String, Json>) -> Option<Rejected> {
     let judges = coordinator.judges();
-    judges.get(RUN_KIND)?;
-    let payload = json!({"action_type": RUN_KIND, "workflow_id": WORKFLOW_ID, "input_params": input});
-    match judges.judge(Proposal::new(RUN_KIND, payload)) {
+    judges.get(EXECUTE_PLAN_KIND)?;
+    let payload =
+        json!({"action_type": EXECUTE_PLAN_KIND, "workflow_id": WORKFLOW_ID, "input_params": input});
+    match judges.judge(Proposal::new(EXECUTE_PLAN_KIND, payload)) {
         DecisionEvent::Rejected(rejected) => Some(rejected),
         _ => None,
     }
@@ -199,7 +200,7 @@ fn with_limits_and_saving(
         builder = builder.byte_limit(bytes);
     }
     if let Some(seconds) = args.plan.time_limit {
-        builder = builder.run_limit(Duration::from_secs(seconds.min(MAX_SECONDS)));
+        builder = builder.run_limit(Duration::from_secs(seconds.min(MAX_TIME_LIMIT_SECONDS)));
     }
     let save_error = SaveError::default();
     if let Some(path) = args.save.as_ref().or(args.resume.as_ref()) {
@@ -215,7 +216,7 @@ fn with_limits_and_saving(
 
 /// Maximum of the option `--time-limit`, in seconds; longer times are shortened to it. A year is
 /// practically unlimited, and a point in time plus a year cannot overflow.
-const MAX_SECONDS: u64 = 365 * 24 * 3600;
+const MAX_TIME_LIMIT_SECONDS: u64 = 365 * 24 * 3600;
 
 /// Reads the state of a saved run of this plan, as the engine saved it. Fails if the nodes or edges
 /// of the saved plan differ from this plan.

@@ -13,9 +13,9 @@ use std::path::Path;
 /// Maximum size of the changes in the file, as a multiple of the size of the whole run. When the
 /// changes exceed it, the whole run is written again. So the file stays small, and each byte is
 /// written a constant number of times.
-const MAX_GROWTH: u64 = 8;
+const MAX_FILE_GROWTH_FACTOR: u64 = 8;
 /// Minimum number of bytes of changes before the whole run is written again.
-const MIN_GROWTH: u64 = 64 * 1024;
+const MIN_FILE_GROWTH_BYTES: u64 = 64 * 1024;
 /// Maximum number of lists and objects inside each other in a file that is read. A run is deeper
 /// than its messages, because nodes may nest their inputs. Much deeper data would exhaust the
 /// stack.
@@ -38,7 +38,7 @@ impl<'p> RunSaver<'p> {
 
     /// Saves the run after one of its nodes.
     pub(super) fn save(&mut self, run: &Run) -> Result<(), CliError> {
-        let limit = (self.whole_bytes * MAX_GROWTH).max(MIN_GROWTH);
+        let limit = (self.whole_bytes * MAX_FILE_GROWTH_FACTOR).max(MIN_FILE_GROWTH_BYTES);
         let Some(since) = self.saved.filter(|_| self.changed_bytes < limit) else {
             return self.save_whole(run);
         };

@@ -7,13 +7,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The maximum time to connect, to send a request, and to wait for its answer.
-const TIMEOUT: Duration = Duration::from_secs(2);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum time for which a request is sent again after its connection has failed.
 const RESEND_TIME: Duration = Duration::from_secs(4);
 /// The pause before a request is sent again. It doubles each time.
-const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const FIRST_RETRY_PAUSE: Duration = Duration::from_millis(20);
 /// Maximum number of connections that stay open without a request.
-const MAX_IDLE: usize = 64;
+const MAX_IDLE_CONNECTIONS: usize = 64;
 
 /// A Redis server, and the open connections that wait for their next request.
 pub(super) struct Server {
@@ -54,7 +54,7 @@ impl Server {
     /// server is starting, waits and sends the request again.
     pub fn read<T>(&self, request: impl Fn(&mut Connection) -> RedisResult<T>) -> Result<T, StoreError> {
         let end = Instant::now() + RESEND_TIME;
-        let mut pause = FIRST_PAUSE;
+        let mut pause = FIRST_RETRY_PAUSE;
         loop {
             let result = match self.take_idle() {
                 Some(idle) => self.send(idle, &request),
@@ -82,7 +82,7 @@ impl Server {
     pub fn write<T>(&self, request: impl Fn(&mut Connection, bool) -> RedisResult<T>) -> Result<T, Failure> {
         let end = Instant::now() + RESEND_TIME;
         let mut was_sent = false;
-        let mut pause = FIRST_PAUSE;
+        let mut pause = FIRST_RETRY_PAUSE;
         loop {
             let connection = match self.take_idle() {
                 Some(idle) => Ok(idle),
@@ -128,7 +128,7 @@ impl Server {
         }
         if result.as_ref().err().is_none_or(|error| !is_connection_lost(error)) && connection.is_open() {
             let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-            if idle.len() < MAX_IDLE {
+            if idle.len() < MAX_IDLE_CONNECTIONS {
                 idle.push(connection);
             }
         }
@@ -140,9 +140,9 @@ impl Server {
     }
 
     fn connect(&self) -> RedisResult<Connection> {
-        let connection = self.client.get_connection_with_timeout(TIMEOUT)?;
-        connection.set_read_timeout(Some(TIMEOUT))?;
-        connection.set_write_timeout(Some(TIMEOUT))?;
+        let connection = self.client.get_connection_with_timeout(ANSWER_TIMEOUT)?;
+        connection.set_read_timeout(Some(ANSWER_TIMEOUT))?;
+        connection.set_write_timeout(Some(ANSWER_TIMEOUT))?;
         Ok(connection)
     }
 
@@ -157,7 +157,7 @@ impl Server {
                 )
             }
             _ if error.is_timeout() => {
-                format!("{place}: the server has not answered within {} seconds", TIMEOUT.as_secs())
+                format!("{place}: the server has not answered within {} seconds", ANSWER_TIMEOUT.as_secs())
             }
             _ if error.kind() == ErrorKind::AuthenticationFailed => {
                 format!("{place}: the server refuses the user or the password; correct them in the address")

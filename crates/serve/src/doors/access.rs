@@ -23,9 +23,9 @@ use serde_json::{Map, Value as Json, json};
 use std::sync::Arc;
 
 /// The name of the handler that means "the action is permitted".
-const ALLOW: &str = "allow";
+const ALLOW_TARGET: &str = "allow";
 /// The AuthZEN request header with the id of a request. The response repeats the header.
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new()
@@ -47,7 +47,7 @@ async fn decide(app: &Arc<App>, admitted: &Admitted, message: &RawValue) -> Resu
 }
 
 pub(super) fn is_permitted(decided: &Decided) -> bool {
-    decided.decision.target() == Some(ALLOW)
+    decided.decision.target() == Some(ALLOW_TARGET)
 }
 
 /// An AuthZEN question: may the subject perform the action on the resource, in this context? Each
@@ -119,8 +119,8 @@ async fn evaluate(app: &Arc<App>, admitted: &Admitted, question: Evaluation<'_>)
 
 fn respond(headers: &HeaderMap, answer: &Json) -> Response {
     let mut response = json_response(answer.to_string());
-    if let Some(id) = headers.get(REQUEST_ID) {
-        response.headers_mut().insert(REQUEST_ID, id.clone());
+    if let Some(id) = headers.get(REQUEST_ID_HEADER) {
+        response.headers_mut().insert(REQUEST_ID_HEADER, id.clone());
     }
     response
 }

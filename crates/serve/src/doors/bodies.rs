@@ -4,7 +4,7 @@
 //! The bodies that are being read share a budget of bytes. If they exceed it, the service gives up
 //! the body that it has been reading for the longest time.
 
-use crate::limits::{Limits, REQUEST_BYTES};
+use crate::limits::{Limits, OPEN_REQUEST_BYTES};
 use axum::body::{Body, HttpBody};
 use bytes::{Bytes, BytesMut};
 use futures_util::FutureExt;
@@ -119,7 +119,7 @@ pub(super) async fn read(bodies: &OpenBodies, mut body: Body, limit: usize) -> R
             None => {
                 let registration = registration.get_or_insert_with(|| {
                     let registration = bodies.register();
-                    registration.add(REQUEST_BYTES + first.len() + rest.len());
+                    registration.add(OPEN_REQUEST_BYTES + first.len() + rest.len());
                     registration
                 });
                 tokio::select! {

@@ -25,11 +25,11 @@ use std::sync::Arc;
 
 /// Paths that need neither a token nor a permit (see [`Permit`](super::admitted::Permit)). So a
 /// health check succeeds even if the service is overloaded.
-const OPEN_PATHS: [&str; 3] = ["/healthz", "/readyz", "/openapi.json"];
+const PATHS_WITHOUT_TOKEN: [&str; 3] = ["/healthz", "/readyz", "/openapi.json"];
 
 /// The HTTP status under which the metrics count a request whose client disconnected before the
 /// response.
-const CLIENT_GONE: u16 = 499;
+const CLIENT_GONE_STATUS: u16 = 499;
 
 /// A request that is being answered. Its metrics are counted on drop. So the request is also
 /// counted if its handler panicked or the client disconnected.
@@ -49,7 +49,7 @@ impl Drop for OpenRequest<'_> {
         let status = match self.status {
             Some(status) => status.as_u16(),
             None if std::thread::panicking() => StatusCode::INTERNAL_SERVER_ERROR.as_u16(),
-            None => CLIENT_GONE,
+            None => CLIENT_GONE_STATUS,
         };
         let metrics = self.app.service().metrics();
         metrics.open_requests().dec();
@@ -130,7 +130,7 @@ fn is_open(path: &str) -> bool {
     if grpc::is_health(path) {
         return true;
     }
-    OPEN_PATHS.contains(&path)
+    PATHS_WITHOUT_TOKEN.contains(&path)
 }
 
 async fn admit(app: &Arc<App>, path: &str, request: Request, next: Next) -> Result<Response, Problem> {
@@ -175,7 +175,7 @@ fn body_kind(path: &str, headers: &HeaderMap) -> BodyKind {
         return BodyKind::Other;
     }
     match path {
-        json::BATCH_PATH if media_type(headers) == stream::MEDIA_TYPE => BodyKind::Stream,
+        json::BATCH_PATH if media_type(headers) == stream::LINES_MEDIA_TYPE => BodyKind::Stream,
         _ if is_envoy(path) => BodyKind::Other,
         _ => BodyKind::Whole(0),
     }

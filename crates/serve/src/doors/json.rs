@@ -80,7 +80,7 @@ async fn batch(
         false => Ok(()),
     };
     let settings = stream::read_settings(query.as_deref().unwrap_or_default())?;
-    if media_type(request.headers()) == stream::MEDIA_TYPE {
+    if media_type(request.headers()) == stream::LINES_MEDIA_TYPE {
         check(&settings)?;
         let batch = Batch::new(app.service(), settings, Layout::Lines, admitted.trace)?;
         return Ok(stream::answer_lines(&app, batch, request.into_body(), &admitted));

@@ -19,7 +19,7 @@ pub(super) const LOGIN_COOKIE: &str = "rulec-login";
 /// Maximum number of logins at the same time. A further login ends the oldest one.
 const MAX_LOGINS: usize = 256;
 /// Time after which a login ends: 12 hours.
-const LOGIN_TIME: Duration = Duration::from_secs(12 * 60 * 60);
+const LOGIN_LIFETIME: Duration = Duration::from_secs(12 * 60 * 60);
 
 /// The current logins of browsers in the studio, oldest first.
 #[derive(Default)]
@@ -43,7 +43,7 @@ impl Logins {
             .map_err(|error| Problem::broken(format!("there are no random numbers: {error}")))?;
         let id: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let mut logins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        logins.push_back(Login { id: id.clone(), token, end: Instant::now() + LOGIN_TIME });
+        logins.push_back(Login { id: id.clone(), token, end: Instant::now() + LOGIN_LIFETIME });
         if logins.len() > MAX_LOGINS {
             logins.pop_front();
         }
@@ -126,7 +126,7 @@ impl StudioDoor {
     /// Returns the `Set-Cookie` value for the login `id`. If `id` is empty, the value deletes the
     /// cookie.
     pub fn cookie(&self, id: &str) -> String {
-        let seconds = if id.is_empty() { 0 } else { LOGIN_TIME.as_secs() };
+        let seconds = if id.is_empty() { 0 } else { LOGIN_LIFETIME.as_secs() };
         let secure = if self.has_tls { "; Secure" } else { "" };
         format!(
             "{LOGIN_COOKIE}={id}; Path={STUDIO_PATH}; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"

@@ -24,11 +24,11 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
 /// The versions of the Model Context Protocol that this adapter supports, newest first.
 const PROTOCOL_VERSIONS: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
 
-const PARSE_ERROR: i32 = -32700;
-const INVALID_REQUEST: i32 = -32600;
-const UNKNOWN_METHOD: i32 = -32601;
-const INVALID_PARAMS: i32 = -32602;
-const INTERNAL_ERROR: i32 = -32603;
+const PARSE_ERROR_CODE: i32 = -32700;
+const INVALID_REQUEST_CODE: i32 = -32600;
+const UNKNOWN_METHOD_CODE: i32 = -32601;
+const INVALID_PARAMS_CODE: i32 = -32602;
+const INTERNAL_ERROR_CODE: i32 = -32603;
 
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new().route("/mcp", post(answer_http))
@@ -147,7 +147,7 @@ async fn answer(app: &Arc<App>, admitted: &Admitted, request: &[u8]) -> Answer {
     let request: RpcRequest<'_> = match read_fields(request) {
         Ok(request) => request,
         Err(wrong) => {
-            let code = if wrong.is_json { INVALID_REQUEST } else { PARSE_ERROR };
+            let code = if wrong.is_json { INVALID_REQUEST_CODE } else { PARSE_ERROR_CODE };
             return Answer::NoRequest(respond(None, Err(RpcError::new(code, wrong.text))));
         }
     };
@@ -155,7 +155,7 @@ async fn answer(app: &Arc<App>, admitted: &Admitted, request: &[u8]) -> Answer {
     let Some(method) = method else {
         // A message with a result or an error answers a request, although this service sends none.
         let is_answer = result.is_some() || error.is_some();
-        let wrong = RpcError::new(INVALID_REQUEST, "a request is an object with a `method`");
+        let wrong = RpcError::new(INVALID_REQUEST_CODE, "a request is an object with a `method`");
         return if is_answer { Answer::None } else { Answer::NoRequest(respond(id, Err(wrong))) };
     };
     let Some(id) = id else { return Answer::None };
@@ -168,17 +168,17 @@ async fn answer(app: &Arc<App>, admitted: &Admitted, request: &[u8]) -> Answer {
             Ok(call) => call_tool(app, admitted, &call).await,
             Err(wrong) => Err(wrong),
         },
-        _ => Err(RpcError::new(UNKNOWN_METHOD, format!("there is no method `{method}`"))),
+        _ => Err(RpcError::new(UNKNOWN_METHOD_CODE, format!("there is no method `{method}`"))),
     };
     Answer::Result(respond(Some(id), result))
 }
 
 fn read_params<'p, P: Deserialize<'p>>(params: &'p str) -> Result<P, RpcError> {
-    read_fields(params.as_bytes()).map_err(|wrong| RpcError::new(INVALID_PARAMS, wrong.text))
+    read_fields(params.as_bytes()).map_err(|wrong| RpcError::new(INVALID_PARAMS_CODE, wrong.text))
 }
 
 fn to_raw(value: &impl Serialize) -> Result<Box<RawValue>, RpcError> {
-    to_raw_value(value).map_err(|error| RpcError::new(INTERNAL_ERROR, error.to_string()))
+    to_raw_value(value).map_err(|error| RpcError::new(INTERNAL_ERROR_CODE, error.to_string()))
 }
 
 #[derive(Deserialize)]
@@ -273,7 +273,7 @@ async fn call_tool(
         "explain" => decide(app, admitted, arguments, true).await,
         "check" => check(app, admitted, arguments).await,
         "test" => test(app, admitted, arguments).await,
-        name => return Err(RpcError::new(INVALID_PARAMS, format!("there is no tool `{name}`"))),
+        name => return Err(RpcError::new(INVALID_PARAMS_CODE, format!("there is no tool `{name}`"))),
     };
     // An error of a tool is a result with `isError`, so that the model sees it and can call again.
     let result = |text, structured_content, is_error| {

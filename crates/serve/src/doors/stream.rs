@@ -16,9 +16,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Maximum number of blocks (groups of lines) of one stream that are answered at the same time.
-const OPEN_BLOCKS: usize = 4;
+const MAX_OPEN_BLOCKS: usize = 4;
 /// The media type of newline-delimited JSON.
-pub(super) const MEDIA_TYPE: &str = "application/x-ndjson";
+pub(super) const LINES_MEDIA_TYPE: &str = "application/x-ndjson";
 
 /// Parses the settings of a batch from the query string of a URL, such as
 /// `entry=billing&explain=true`.
@@ -63,7 +63,7 @@ pub(super) fn answer_lines(app: &Arc<App>, batch: Batch, body: Body, admitted: &
     });
     let answers = answer_blocks(app, batch, blocks, admitted);
     let mut response = Response::new(Body::from_stream(cut_off(app, answers)));
-    let media_type = HeaderValue::from_static(MEDIA_TYPE);
+    let media_type = HeaderValue::from_static(LINES_MEDIA_TYPE);
     response.headers_mut().insert(header::CONTENT_TYPE, media_type);
     response
 }
@@ -91,7 +91,7 @@ pub(super) async fn answer_array(
     });
     let mut answers = Box::pin(answer_blocks(app, batch, stream::iter(blocks), admitted));
     let mut start = Vec::new();
-    while start.len() < MAX_WHOLE_ANSWER {
+    while start.len() < MAX_WHOLE_ANSWER_BYTES {
         match answers.next().await {
             Some(part) => start.extend_from_slice(&part?),
             None => {
@@ -108,10 +108,10 @@ pub(super) async fn answer_array(
 
 /// Maximum size in bytes of an answer to a JSON array that is sent whole. A longer answer is sent
 /// in parts.
-const MAX_WHOLE_ANSWER: usize = 256 << 10;
+const MAX_WHOLE_ANSWER_BYTES: usize = 256 << 10;
 
-/// Answers blocks of messages, at most [`OPEN_BLOCKS`] at the same time. The answers keep the order
-/// of the blocks. Each block has a deadline of its own.
+/// Answers blocks of messages, at most [`MAX_OPEN_BLOCKS`] at the same time. The answers keep the
+/// order of the blocks. Each block has a deadline of its own.
 fn answer_blocks(
     app: &Arc<App>,
     batch: Batch,
@@ -131,7 +131,7 @@ fn answer_blocks(
             .await?
         }
     });
-    answers.buffered(OPEN_BLOCKS).map_ok(Bytes::from)
+    answers.buffered(MAX_OPEN_BLOCKS).map_ok(Bytes::from)
 }
 
 /// Replaces an error in a stream of answers by an I/O error, which ends the response early. The

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Number of lines between two checkpoints (signed lines that confirm all lines before them).
-const CHECKPOINT_LINES: u64 = 1000;
+const LINES_PER_CHECKPOINT: u64 = 1000;
 
 enum Target {
     File(LogFile),
@@ -111,7 +111,7 @@ impl Output {
         self.chain.add(&mut line);
         self.pending.extend_from_slice(&line);
         self.since_checkpoint += 1;
-        if self.since_checkpoint >= CHECKPOINT_LINES {
+        if self.since_checkpoint >= LINES_PER_CHECKPOINT {
             self.add_checkpoint();
         }
     }

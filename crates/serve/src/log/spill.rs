@@ -2,7 +2,7 @@
 //! written. New lines are appended to one file. The thread that writes the log reads a second one,
 //! the draining file.
 
-use super::file::OWNER_ONLY;
+use super::file::OWNER_ONLY_MODE;
 use crate::rules::StartError;
 use rulec::Message;
 use std::fs::{File, OpenOptions};
@@ -174,7 +174,7 @@ impl SpillState {
 }
 
 fn open_for_lines(path: &Path) -> io::Result<File> {
-    OpenOptions::new().append(true).create(true).mode(OWNER_ONLY).open(path)
+    OpenOptions::new().append(true).create(true).mode(OWNER_ONLY_MODE).open(path)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::object;
 use crate::limits::MAX_EVALUATIONS;
-use crate::service::MAX_STEPS;
+use crate::service::MAX_WORKFLOW_STEPS;
 use serde_json::{Value as Json, json};
 
 /// Adds keywords of JSON Schema, such as `if` and `then`, to the schema of an object.
@@ -78,7 +78,7 @@ pub(super) fn requests() -> Json {
         "JudgeRequest": with_keywords(judge, json!({ "if": records, "then": with_message })),
         "WorkflowRequest": object(json!({
             "rules": name, "input": maybe_object, "resume": maybe_object, "retry_failed": flag,
-            "step_limit": { "type": ["integer", "null"], "minimum": 0, "maximum": MAX_STEPS }
+            "step_limit": { "type": ["integer", "null"], "minimum": 0, "maximum": MAX_WORKFLOW_STEPS }
         }), true),
         "AnalyzeRequest": object(json!({ "rules": name, "message!": any_object }), true),
         "ObserveRequest": object(json!({ "rules": name, "message!": any_object }), true),

@@ -14,7 +14,7 @@ const STATUS_CODE_ERROR: u8 = 2;
 const TEMPORALITY_CUMULATIVE: u8 = 2;
 /// Upper bounds of the buckets for request durations, in seconds, as OpenTelemetry's conventions
 /// recommend.
-const DURATION_BOUNDS: [f64; 14] =
+const DURATION_BOUNDS_SECONDS: [f64; 14] =
     [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0];
 /// Maximum number of histograms, one for each method, route and status. Requests with further
 /// combinations are not measured.
@@ -181,7 +181,7 @@ pub(crate) struct Durations(BTreeMap<(&'static str, String, u16), Histogram>);
 struct Histogram {
     /// The number of requests in each bucket. Bucket `i` counts durations up to bound `i` that
     /// exceed the bound before it. The last bucket counts all longer durations.
-    counts: [u64; DURATION_BOUNDS.len() + 1],
+    counts: [u64; DURATION_BOUNDS_SECONDS.len() + 1],
     /// Sum of the durations of all requests in this histogram, in seconds.
     sum: f64,
 }
@@ -195,7 +195,7 @@ impl Durations {
         }
         let histogram = self.0.entry(key).or_default();
         let seconds = elapsed.as_secs_f64();
-        histogram.counts[DURATION_BOUNDS.iter().take_while(|bound| seconds > **bound).count()] += 1;
+        histogram.counts[DURATION_BOUNDS_SECONDS.iter().take_while(|bound| seconds > **bound).count()] += 1;
         histogram.sum += seconds;
     }
 
@@ -211,7 +211,7 @@ impl Durations {
             ];
             let counts: Vec<String> = histogram.counts.iter().map(u64::to_string).collect();
             times.stamp(json!({
-                "attributes": attributes, "explicitBounds": DURATION_BOUNDS, "bucketCounts": counts,
+                "attributes": attributes, "explicitBounds": DURATION_BOUNDS_SECONDS, "bucketCounts": counts,
                 "count": histogram.counts.iter().sum::<u64>().to_string(), "sum": histogram.sum,
             }))
         });

@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// Maximum number of earlier versions of a rule set that are kept.
-const MAX_KEPT: usize = 16;
+const MAX_KEPT_VERSIONS: usize = 16;
 
 /// The earlier versions of a rule set that are kept, oldest first.
 #[derive(Default)]
@@ -43,7 +43,7 @@ impl VersionHistory {
     fn push(&mut self, kept: EarlierVersion) {
         self.0.retain(|old| old.generation != kept.generation);
         self.0.push_back(kept);
-        if self.0.len() > MAX_KEPT {
+        if self.0.len() > MAX_KEPT_VERSIONS {
             self.0.pop_front();
         }
     }

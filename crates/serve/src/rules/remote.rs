@@ -16,7 +16,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 /// The longest pause between two requests after failures, unless the configured interval is longer.
-const LONGEST_PAUSE: Duration = Duration::from_secs(600);
+const MAX_FETCH_PAUSE: Duration = Duration::from_secs(600);
 
 /// Rules at an address: an artifact (a file of compiled rules), or the text of rules without
 /// imports.
@@ -158,7 +158,7 @@ async fn load(fetcher: &Arc<Fetcher>, bytes: Vec<u8>) -> Result<LiveRules, Watch
 /// Returns the pause before the next request, after `failures` failures in a row.
 fn pause(interval: Duration, failures: u32) -> Duration {
     let doubled = interval.saturating_mul(2_u32.saturating_pow(failures));
-    with_jitter(doubled.min(LONGEST_PAUSE.max(interval)))
+    with_jitter(doubled.min(MAX_FETCH_PAUSE.max(interval)))
 }
 
 /// Asks for new versions of the rules until their rule set is dropped.

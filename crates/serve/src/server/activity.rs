@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// Maximum number of bytes of an answer that hyper gets at once. So even a slow client shows
 /// progress: it receives parts of this size one after another.
-const MAX_PART: usize = 64 << 10;
+const MAX_BODY_PART_BYTES: usize = 64 << 10;
 
 /// The open requests of one connection, and when its client last made progress.
 #[derive(Debug)]
@@ -133,7 +133,7 @@ impl Body for WatchedBody {
         } else {
             this.request.set_waiting(true);
         }
-        let part = this.rest.split_to(this.rest.len().min(MAX_PART));
+        let part = this.rest.split_to(this.rest.len().min(MAX_BODY_PART_BYTES));
         Poll::Ready(Some(Ok(Frame::data(part))))
     }
 
@@ -160,14 +160,17 @@ mod tests {
     #[tokio::test]
     async fn a_large_answer_is_given_in_parts() {
         let activity = Activity::new();
-        let text = vec![b'x'; 2 * MAX_PART + 1];
+        let text = vec![b'x'; 2 * MAX_BODY_PART_BYTES + 1];
         let mut body = activity.begin_request().watch(axum::body::Body::from(text.clone()));
         assert_eq!(body.size_hint().exact(), Some(text.len() as u64));
         let mut parts = Vec::new();
         while let Some(part) = body.frame().await {
             parts.push(part.expect("a part").into_data().expect("data"));
         }
-        assert_eq!(parts.iter().map(Bytes::len).collect::<Vec<_>>(), [MAX_PART, MAX_PART, 1]);
+        assert_eq!(
+            parts.iter().map(Bytes::len).collect::<Vec<_>>(),
+            [MAX_BODY_PART_BYTES, MAX_BODY_PART_BYTES, 1]
+        );
         assert_eq!(parts.concat(), text);
     }
 

@@ -5,7 +5,7 @@ use super::other::to_json_bytes;
 use super::why::explain;
 use crate::problem::Problem;
 use crate::rules::RuleSet;
-use crate::traffic::{Counts, NearMiss, RouteTraffic, SECONDS, UnknownCondition};
+use crate::traffic::{Counts, NearMiss, RouteTraffic, UnknownCondition, WINDOW_SECONDS};
 use rulec::{Explanation, Language};
 use rulec_lang::value::format_datetime;
 use rulec_runtime::route::Credentials;
@@ -49,7 +49,7 @@ impl Service {
         let rules: Result<_, Problem> = self.sets().iter().map(|set| set_traffic(set, language)).collect();
         to_json_bytes(&TrafficAnswer {
             now: format_datetime(OffsetDateTime::now_utc()),
-            seconds: SECONDS,
+            seconds: WINDOW_SECONDS,
             rules: rules?,
         })
     }

@@ -272,13 +272,14 @@ fn whole_lines(row: &RowText<'_>) -> std::ops::Range<usize> {
 mod tests {
     use super::*;
 
-    const TEXT: &str =
+    const RULES_TEXT: &str =
         "## One.\nroute a priority 5 when x > 1 -> h(n: 1)\n\nroute b disabled when y > 1 -> g\n";
 
     fn changed(change: impl Fn(&RowText<'_>, &RowText<'_>) -> Vec<Replacement>) -> String {
-        let statements = parse::parse(Threads::One, FileId(0), TEXT).statements;
-        let row = |index: usize| find_row(&statements, TEXT, statements[index].span).expect("it is a route");
-        apply_replacements(TEXT, change(&row(0), &row(1)))
+        let statements = parse::parse(Threads::One, FileId(0), RULES_TEXT).statements;
+        let row =
+            |index: usize| find_row(&statements, RULES_TEXT, statements[index].span).expect("it is a route");
+        apply_replacements(RULES_TEXT, change(&row(0), &row(1)))
     }
 
     #[test]
@@ -292,7 +293,7 @@ mod tests {
     fn a_row_is_disabled_and_enabled() {
         assert!(changed(|a, _| set_disabled(a, true)).contains("route a disabled priority 5 when"));
         assert!(changed(|_, b| set_disabled(b, false)).contains("route b when y"));
-        assert_eq!(changed(|_, b| set_disabled(b, true)), TEXT);
+        assert_eq!(changed(|_, b| set_disabled(b, true)), RULES_TEXT);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// Maximum number of columns of a decision table. Conditions on other fields are listed after the
 /// cells.
-const MAX_COLUMNS: usize = 40;
+const MAX_TABLE_COLUMNS: usize = 40;
 
 #[derive(Deserialize)]
 pub(crate) struct TableQuery {
@@ -190,7 +190,7 @@ fn choose_columns(rows: &[Vec<Conjunct>]) -> Vec<Column> {
         }
     }
     columns.sort_by_key(|column| std::cmp::Reverse(column.rows));
-    columns.truncate(MAX_COLUMNS);
+    columns.truncate(MAX_TABLE_COLUMNS);
     columns
 }
 
@@ -199,7 +199,7 @@ fn choose_columns(rows: &[Vec<Conjunct>]) -> Vec<Column> {
 fn field_columns(program: &Program) -> Vec<Column> {
     let fields = program.slots.iter().filter(|slot| slot.root.is_none()).map(|slot| slot.name());
     let fields: BTreeSet<String> = fields.chain(["text".to_owned()]).collect();
-    fields.into_iter().take(MAX_COLUMNS).map(|field| Column { field, rows: 0 }).collect()
+    fields.into_iter().take(MAX_TABLE_COLUMNS).map(|field| Column { field, rows: 0 }).collect()
 }
 
 /// Returns the cells of a row (`None` for an empty cell), and the texts of the conjuncts (operands

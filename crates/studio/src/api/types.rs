@@ -4,8 +4,9 @@ use super::*;
 use std::path::Path;
 use ts_rs::{Config, TS};
 
-const HEAD: &str = "\
-// Written by `INSTA_UPDATE=always cargo test -p rulec-studio --lib types` from crates/studio/src/api; not to be edited.
+const TYPES_FILE_HEAD: &str = "\
+// Written by `INSTA_UPDATE=always cargo test -p rulec-studio --lib types` from
+// crates/studio/src/api; not to be edited.
 ";
 
 /// Concatenates the TypeScript declarations of several types.
@@ -30,7 +31,7 @@ fn all_declarations() -> String {
         DiagnosticLabel Fix TextEdit Fold Hint TestRun OutlineItem At Completions CompletionItem Hover Format Formatted Save
         Saved CodePage AskReport Report ReportSummary CoverageItem Slow Sample
     );
-    let text = format!("{HEAD}{declarations}\n{}", explanation_types());
+    let text = format!("{TYPES_FILE_HEAD}{declarations}\n{}", explanation_types());
     text.lines().flat_map(|line| [line.trim_end(), "\n"]).collect()
 }
 

@@ -18,7 +18,7 @@ use std::io::{BufRead, BufReader, Read, Seek};
 use std::sync::{Arc, PoisonError};
 
 /// Maximum number of replay rows in one response.
-const MAX_ROWS: usize = 200;
+const MAX_ROWS_PER_ANSWER: usize = 200;
 /// Maximum number of characters in the preview of a row.
 const MAX_PREVIEW_CHARS: usize = 240;
 /// The UTF-8 byte order mark, with which some programs begin a file.
@@ -37,7 +37,7 @@ impl Replay {
     /// order.
     pub fn rows(&self, request: &AskRows) -> Answer<Rows> {
         let matching = self.find_rows(request)?;
-        let page = matching.iter().skip(request.offset).take(request.limit.min(MAX_ROWS));
+        let page = matching.iter().skip(request.offset).take(request.limit.min(MAX_ROWS_PER_ANSWER));
         let rows: Vec<Row> = {
             let results = self.lock_results();
             page.filter_map(|index| results.rows.get(*index as usize).copied()).collect()

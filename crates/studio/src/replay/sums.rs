@@ -9,9 +9,9 @@ use rulec_base::message;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of time intervals (buckets) into which the timeline of a replay is divided.
-const BUCKET_COUNT: usize = 60;
+const TIMELINE_BUCKETS: usize = 60;
 /// Maximum number of statements that the timeline shows separately.
-const MAX_SERIES: usize = 8;
+const MAX_TIMELINE_SERIES: usize = 8;
 
 impl Replay {
     /// Returns the counts of all rows that the replay has decided so far.
@@ -213,11 +213,11 @@ fn timeline(results: &ReplayResults, counts: &[usize]) -> Timeline {
     if first > last {
         return Timeline::default();
     }
-    let width = ((last - first + 1.0) / BUCKET_COUNT as f64).max(1.0).ceil();
-    let buckets = (((last - first) / width) as usize + 1).min(BUCKET_COUNT + 1);
+    let width = ((last - first + 1.0) / TIMELINE_BUCKETS as f64).max(1.0).ceil();
+    let buckets = (((last - first) / width) as usize + 1).min(TIMELINE_BUCKETS + 1);
     let mut top_keys: Vec<usize> = (0..counts.len()).filter(|number| counts[*number] > 0).collect();
     top_keys.sort_by_key(|number| std::cmp::Reverse(counts[*number]));
-    top_keys.truncate(MAX_SERIES);
+    top_keys.truncate(MAX_TIMELINE_SERIES);
     let mut series_indexes = vec![top_keys.len(); counts.len()];
     top_keys.iter().enumerate().for_each(|(index, number)| series_indexes[*number] = index);
     let mut sums = vec![vec![0; buckets]; top_keys.len() + 1];

@@ -6,16 +6,16 @@
 use std::io::{Error, ErrorKind, Read, Result};
 
 /// Maximum nesting of records, lists and maps; valid files stay below it.
-const MAX_DEPTH: usize = 64;
+const MAX_RECORD_DEPTH: usize = 64;
 
 /// Field id of a page's uncompressed size, in the Thrift record of the page header.
-const UNCOMPRESSED_SIZE_ID: i16 = 2;
+const UNCOMPRESSED_SIZE_FIELD_ID: i16 = 2;
 /// Field id of a page's compressed size, in the Thrift record of the page header.
-const COMPRESSED_SIZE_ID: i16 = 3;
+const COMPRESSED_SIZE_FIELD_ID: i16 = 3;
 /// Field id of the header of a dictionary page, in the Thrift record of the page header.
-const DICTIONARY_HEADER_ID: i16 = 7;
+const DICTIONARY_HEADER_FIELD_ID: i16 = 7;
 /// Field id of the number of values, in the Thrift record of a dictionary page's header.
-const NUM_VALUES_ID: i16 = 1;
+const VALUE_COUNT_FIELD_ID: i16 = 1;
 
 /// A Thrift record that was skipped over, with its bytes and the sizes that it states. The caller
 /// checks these sizes before the Parquet library reads the record.
@@ -47,7 +47,7 @@ impl<R: Read> SkippedRecord<R> {
     /// contains this record; `None` at the top level. `depth` is the number of records, lists and
     /// maps that enclose this record.
     fn skip_fields(&mut self, outer: Option<i16>, depth: usize) -> Result<()> {
-        if depth > MAX_DEPTH {
+        if depth > MAX_RECORD_DEPTH {
             return Err(invalid_record_error());
         }
         let mut id: i16 = 0;
@@ -63,9 +63,13 @@ impl<R: Read> SkippedRecord<R> {
             match (field_header & 0x0f, outer, id) {
                 // The field header contains the value of a boolean.
                 (1 | 2, ..) => {}
-                (4..=6, None, COMPRESSED_SIZE_ID) => self.compressed = decode_zigzag(self.read_varint()?),
-                (4..=6, None, UNCOMPRESSED_SIZE_ID) => self.uncompressed = decode_zigzag(self.read_varint()?),
-                (4..=6, Some(DICTIONARY_HEADER_ID), NUM_VALUES_ID) => {
+                (4..=6, None, COMPRESSED_SIZE_FIELD_ID) => {
+                    self.compressed = decode_zigzag(self.read_varint()?)
+                }
+                (4..=6, None, UNCOMPRESSED_SIZE_FIELD_ID) => {
+                    self.uncompressed = decode_zigzag(self.read_varint()?)
+                }
+                (4..=6, Some(DICTIONARY_HEADER_FIELD_ID), VALUE_COUNT_FIELD_ID) => {
                     self.values = decode_zigzag(self.read_varint()?)
                 }
                 (12, None, _) => self.skip_fields(Some(id), depth + 1)?,
@@ -78,7 +82,7 @@ impl<R: Read> SkippedRecord<R> {
     /// value consumes at least one byte of input, so a huge claimed length fails at the end of the
     /// input. `depth` is the number of records, lists and maps that enclose the value.
     fn skip_value(&mut self, kind: u8, depth: usize) -> Result<()> {
-        if depth > MAX_DEPTH {
+        if depth > MAX_RECORD_DEPTH {
             return Err(invalid_record_error());
         }
         match kind {

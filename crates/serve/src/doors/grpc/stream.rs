@@ -18,7 +18,7 @@ use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 use tonic::{Code, Status, Streaming};
 
 /// Maximum number of messages of one stream that are decided at the same time.
-const OPEN_MESSAGES: usize = 64;
+const MAX_OPEN_MESSAGES: usize = 64;
 
 /// A lock that orders the decisions of a stream. A message that is recorded in the history is
 /// decided alone (`Alone`): after all earlier messages, and before all later ones, which see it in
@@ -76,7 +76,7 @@ pub(super) fn answer(
             Ok(in_task(async move { answer_one(&app, admitted, &request).await }).await?)
         }
     });
-    answers.buffered(OPEN_MESSAGES).boxed()
+    answers.buffered(MAX_OPEN_MESSAGES).boxed()
 }
 
 /// Decides one message of a stream, or returns the error for it. Each message has a deadline of its
