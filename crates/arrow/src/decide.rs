@@ -187,7 +187,7 @@ fn decide_rows(
     mut on_row: impl FnMut(usize, Result<Decision, RowError>),
 ) {
     let rows = part.batch.num_rows();
-    let fill = session.plan().filter(|_| binding.columnar && part.broken.is_empty());
+    let fill = session.plan().filter(|_| binding.is_columnar && part.broken.is_empty());
     let Some(fill) = fill.map(|plan| ColumnFill::new(plan, &binding.bound, message, rows)) else {
         for row in 0..rows {
             on_row(row, part.error(row).map_or_else(|| decide_row(session, binding, message, row), Err));
@@ -318,11 +318,11 @@ impl Messages {
         for row in 0..part.batch.num_rows() {
             // Every key in an error is masked, because it is not known here which fields are
             // private.
-            let masked = |error| Privacy::Private(None).mask_error(error);
+            let mask_error = |error| Privacy::Private(None).mask_error(error);
             on_message(
                 row,
                 part.error(row).map_or_else(
-                    || rows::row_to_json(&message, row, self.binding.decimal_paths(), masked),
+                    || rows::row_to_json(&message, row, self.binding.decimal_paths(), mask_error),
                     Err,
                 ),
             );

@@ -24,11 +24,11 @@ pub struct SkippedRecord<R> {
     /// The bytes of the record, for the Parquet library.
     pub bytes: Vec<u8>,
     /// Compressed size of a page in bytes, if the record is a page header.
-    pub compressed: i64,
+    pub compressed_bytes: i64,
     /// Uncompressed size of the page in bytes, if the record is a page header.
-    pub uncompressed: i64,
+    pub uncompressed_bytes: i64,
     /// Number of values of a dictionary page, if the record is the header of such a page.
-    pub values: i64,
+    pub value_count: i64,
 }
 
 impl<R: Read> SkippedRecord<R> {
@@ -37,8 +37,13 @@ impl<R: Read> SkippedRecord<R> {
     /// # Errors
     /// Returns an error if the input ends inside the record, or if the bytes are not a record.
     pub fn read(input: R) -> Result<SkippedRecord<R>> {
-        let mut record =
-            SkippedRecord { input, bytes: Vec::new(), compressed: 0, uncompressed: 0, values: 0 };
+        let mut record = SkippedRecord {
+            input,
+            bytes: Vec::new(),
+            compressed_bytes: 0,
+            uncompressed_bytes: 0,
+            value_count: 0,
+        };
         record.skip_fields(None, 0)?;
         Ok(record)
     }
@@ -64,13 +69,13 @@ impl<R: Read> SkippedRecord<R> {
                 // The field header contains the value of a boolean.
                 (1 | 2, ..) => {}
                 (4..=6, None, COMPRESSED_SIZE_FIELD_ID) => {
-                    self.compressed = decode_zigzag(self.read_varint()?)
+                    self.compressed_bytes = decode_zigzag(self.read_varint()?)
                 }
                 (4..=6, None, UNCOMPRESSED_SIZE_FIELD_ID) => {
-                    self.uncompressed = decode_zigzag(self.read_varint()?)
+                    self.uncompressed_bytes = decode_zigzag(self.read_varint()?)
                 }
                 (4..=6, Some(DICTIONARY_HEADER_FIELD_ID), VALUE_COUNT_FIELD_ID) => {
-                    self.values = decode_zigzag(self.read_varint()?)
+                    self.value_count = decode_zigzag(self.read_varint()?)
                 }
                 (12, None, _) => self.skip_fields(Some(id), depth + 1)?,
                 (kind, ..) => self.skip_value(kind, depth + 1)?,
