@@ -28,7 +28,7 @@ pub struct CompileTarget {
     /// Index of the command-line argument that names the folder in which the file was found. Only
     /// files found by the same argument are searched for imports of each other. `None` if the
     /// command line names the file itself.
-    pub folder_argument: Option<usize>,
+    pub folder_argument_index: Option<usize>,
 }
 
 pub struct Compiled {

@@ -46,8 +46,8 @@ pub fn parse_minimum(text: &str) -> Result<CoverageMinimum, String> {
 /// The number of items of one kind (such as routes), and how many of them are covered.
 pub struct CoveredShare {
     kind: &'static str,
-    covered: usize,
-    total: usize,
+    covered_count: usize,
+    item_count: usize,
 }
 
 /// Counts the covered items and all items of each kind, such as `route`, over several files.
@@ -66,16 +66,16 @@ fn count_by_kind(items: &[CoveredItem]) -> Vec<CoveredShare> {
     let share_of = |kind: &'static str| {
         let of_kind = || items.iter().filter(move |item| item.what == kind);
         let covered = of_kind().filter(|item| item.gap.is_none()).count();
-        CoveredShare { kind, covered, total: of_kind().count() }
+        CoveredShare { kind, covered_count: covered, item_count: of_kind().count() }
     };
-    COVERED_KINDS.into_iter().map(share_of).filter(|share| share.total > 0).collect()
+    COVERED_KINDS.into_iter().map(share_of).filter(|share| share.item_count > 0).collect()
 }
 
 /// Returns a message for each kind whose covered share is below its minimum. A minimum for one kind
 /// takes precedence over a minimum for all kinds.
 pub fn shares_below(shares: &[CoveredShare], minimums: &[CoverageMinimum]) -> Vec<Message> {
     let mut failures = Vec::new();
-    for CoveredShare { kind, covered, total } in shares {
+    for CoveredShare { kind, covered_count: covered, item_count: total } in shares {
         let own = minimums.iter().rfind(|minimum| minimum.kind.as_deref() == Some(*kind));
         let Some(minimum) = own.or(minimums.iter().rfind(|minimum| minimum.kind.is_none())) else { continue };
         let percent = *covered as f64 * 100.0 / *total as f64;
@@ -116,7 +116,7 @@ pub fn format_text(compiled: &Compiled, coverage: &Coverage<'_>, findings: &[Fin
     out
 }
 
-fn share_text(CoveredShare { kind, covered, total }: &CoveredShare) -> Message {
+fn share_text(CoveredShare { kind, covered_count: covered, item_count: total }: &CoveredShare) -> Message {
     match *kind {
         "route" => message!("{covered} of {total} routes chosen"),
         "branch" => message!("{covered} of {total} branches chosen"),

@@ -45,7 +45,7 @@ pub struct ReportedDiagnostic<'a> {
     /// An example message that triggers the finding; `None` if the analysis found none.
     pub witness: Option<&'a Json>,
     /// True for a warning that fails the check, because the options or settings deny it.
-    pub denied: bool,
+    pub is_denied: bool,
 }
 
 /// A range in a source file, as reports show it. Lines and columns count from 1, columns in
@@ -70,7 +70,7 @@ pub fn compile_diagnostics(compiled: &Compiled) -> impl Iterator<Item = Reported
         },
         compiled,
         witness: None,
-        denied: false,
+        is_denied: false,
     })
 }
 
@@ -92,7 +92,7 @@ pub fn all_findings<'a>(compiled: &'a Compiled, analysed: &'a [Finding]) -> Vec<
         diagnostic: language::localized_diagnostic(&finding.diagnostic),
         compiled,
         witness: finding.witness.as_ref(),
-        denied: false,
+        is_denied: false,
     });
     let mut diagnostics: Vec<ReportedDiagnostic<'_>> =
         compile_diagnostics(compiled).chain(analysed).collect();
@@ -117,7 +117,7 @@ impl ReportedDiagnostic<'_> {
     /// Returns the severity as text: `error` or `warning`. A warning that fails the check counts as
     /// an error.
     fn level(&self) -> &'static str {
-        severity_name(if self.denied { Severity::Error } else { self.diagnostic.severity() })
+        severity_name(if self.is_denied { Severity::Error } else { self.diagnostic.severity() })
     }
 
     /// Returns the primary location. If the finding has no location, returns a location with only
@@ -192,7 +192,7 @@ pub fn format_json(reported: &ReportedDiagnostic<'_>) -> String {
             })
             .collect(),
         witness: reported.witness,
-        denied: reported.denied,
+        denied: reported.is_denied,
     };
     // Serializing strings, numbers and lists cannot fail.
     serde_json::to_string(&value).unwrap_or_default()

@@ -7,7 +7,7 @@ use super::compiled::Compiled;
 use super::coverage::{self, CoverageMinimum};
 use super::files;
 use super::language::{language, localized};
-use super::report::junit::{self, Case, CaseResult};
+use super::report::junit::{self, CaseResult, JunitCase};
 use super::server::{GenerationArgs, ServerArgs};
 use super::term::{Out, Term, paint};
 use super::watch::FileWatch;
@@ -152,7 +152,7 @@ struct TestTally {
     not_compiling: usize,
     /// Whether at least one rules file cannot be read.
     unreadable: bool,
-    suites: Vec<(String, Vec<Case>)>,
+    suites: Vec<(String, Vec<JunitCase>)>,
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
@@ -373,7 +373,7 @@ impl TestTally {
         (self.passed, self.failed) = (self.passed + outcomes.len() - failed, self.failed + failed);
         let cases = outcomes.into_iter().map(|outcome| {
             let result = case_result(&outcome);
-            Case { name: outcome.name, result }
+            JunitCase { name: outcome.name, result }
         });
         self.suites.push((name, cases.collect()));
     }
@@ -402,11 +402,11 @@ fn case_result(outcome: &ReportedTest) -> CaseResult {
     }
 }
 
-fn compile_error_case(compiled: &Compiled) -> Case {
+fn compile_error_case(compiled: &Compiled) -> JunitCase {
     let errors = report::compile_diagnostics(compiled).filter(|reported| reported.diagnostic.is_error());
     let text: Vec<String> = errors.map(|reported| report::format_concise(&reported)).collect();
     let message = localized(&message!("the rules do not compile")).into_owned();
-    Case {
+    JunitCase {
         name: "compile".to_owned(),
         result: CaseResult::Failed { kind: "error".to_owned(), message, text: text.join("\n") },
     }

@@ -295,14 +295,14 @@ pub fn render_options(term: &Term) -> RenderOptions {
 }
 
 impl MessageArgs {
-    /// Builds the message from the options. `places` are the paths of the fields that the rules
-    /// read as decimals, where numbers keep all their digits. `mask_error` masks the names of
+    /// Builds the message from the options. `decimal_paths` are the paths of the fields that the
+    /// rules read as decimals, where numbers keep all their digits. `mask_error` masks the names of
     /// private fields that an error message quotes. Prints a note if the text of the message is
     /// itself a JSON object.
     pub fn read_message(
         &self,
         term: &Term,
-        places: &DecimalPaths,
+        decimal_paths: &DecimalPaths,
         mask_error: impl Fn(JsonError) -> JsonError,
     ) -> Result<Json, CliError> {
         if let Some(text) = self.input.as_deref() {
@@ -315,7 +315,7 @@ impl MessageArgs {
                 }
                 invalid_message_error(what, &mask_error(error.clone()))
             };
-            return files::parse_input_object(text, places, refused).map(Json::Object);
+            return files::parse_input_object(text, decimal_paths, refused).map(Json::Object);
         }
         let mut map = Map::new();
         if let Some(text) = self.text.as_ref().or(self.words.as_ref()) {
@@ -333,8 +333,8 @@ impl MessageArgs {
             map.insert("text".to_owned(), text.as_str().into());
         }
         if let Some(ctx) = &self.ctx {
-            let places = places.field("ctx").unwrap_or(DecimalPaths::none());
-            let ctx = json::parse_exact(ctx, places).map_err(|error| {
+            let decimal_paths = decimal_paths.field("ctx").unwrap_or(DecimalPaths::none());
+            let ctx = json::parse_exact(ctx, decimal_paths).map_err(|error| {
                 let error = with_shell_help(ctx, error);
                 // The error's path starts inside `ctx`, so `ctx` is added as the first key.
                 let error = error.with_keys_added("ctx");
