@@ -149,7 +149,7 @@ impl CompileTarget {
         let shown = self.display_name();
         if !self.is_stdin()
             && !self.path.exists()
-            && let Some(remedy) = usage::rules_come_first(&self.path)
+            && let Some(remedy) = usage::rules_come_first_tip(&self.path)
         {
             return Err(CliError::usage(message!("`{shown}` is not a file of rules; {remedy}")));
         }

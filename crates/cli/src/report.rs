@@ -81,7 +81,7 @@ fn help_for_json(diagnostic: &Diagnostic, compiled: &Compiled) -> Option<Diagnos
     let is_json = diagnostic.code == Code::JsonFile;
     let (file, _) = compiled.sources().iter().next().filter(|_| is_json)?;
     let is_main = diagnostic.span().is_some_and(|span| span.file == file);
-    let help = usage::messages_for_rules(&compiled.target.path).filter(|_| is_main)?;
+    let help = usage::messages_for_rules_tip(&compiled.target.path).filter(|_| is_main)?;
     Some(Diagnostic { help: Some(help), ..diagnostic.clone() })
 }
 

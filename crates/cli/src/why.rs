@@ -104,7 +104,7 @@ pub struct MessageArgs {
 }
 
 /// The data that `rulec why` prints about a decision.
-struct Report<'a> {
+struct WhyReport<'a> {
     explanation: &'a Explanation,
     breaches: &'a [InputViolation],
     /// Whether the rules declare their input with an `input` statement.
@@ -116,7 +116,7 @@ struct Report<'a> {
     failure: Option<String>,
     /// A note for the user if the language model's answer is missing.
     note: Option<Message>,
-    gap: Option<HistoryGap>,
+    history_gap: Option<HistoryGap>,
 }
 
 #[derive(Serialize)]
@@ -170,20 +170,20 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let failure = question.as_ref().and_then(|question| question.answer(&message).err());
     let failure = failure.map(|failure| localized(&failure.to_message()).into_owned());
     let note = question.as_ref().map(|question| meaning::model_question_note(question, &args.rules.path));
-    let report = Report {
+    let report = WhyReport {
         explanation: &explanation,
         breaches: decision.breaches(),
         declares_input: rules.program().input.is_some(),
         question: question.as_ref().map(Question::text),
         failure,
         note,
-        gap: decision.history_gap(),
+        history_gap: decision.history_gap(),
     };
     print_report(args, &report, term, out)
 }
 
-fn print_report(args: &Args, report: &Report<'_>, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let Report { explanation, breaches, question, gap, .. } = *report;
+fn print_report(args: &Args, report: &WhyReport<'_>, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+    let WhyReport { explanation, breaches, question, history_gap: gap, .. } = *report;
     let failure = report.failure.as_deref();
     match args.format {
         Format::Json => {
