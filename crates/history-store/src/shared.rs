@@ -22,7 +22,7 @@ use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode
 use redis::{Client, Script, ScriptInvocation};
 use rulec::history::{Changes, EventCache, Events, HashKey, Store, StoreError};
 use rulec_lang::history::AT_FIELD;
-use server::{Failure, Server};
+use server::{RedisServer, WriteFailure};
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -58,13 +58,13 @@ const CHARS_ENCODED_IN_ADDRESS: &AsciiSet = &CONTROLS.add(b' ').add(b'#').add(b'
 pub struct SharedStore {
     cache: EventCache,
     hash_key: HashKey,
-    server: Server,
+    server: RedisServer,
     scripts: Scripts,
     /// The text with which all Redis keys of this history begin.
-    prefix: String,
+    redis_key_prefix: String,
     /// A random text that no other store has. Each change that this store sends has an id (the
     /// *writer* of the new version), which begins with this text.
-    instance: String,
+    instance_id: String,
     /// The number of changes that this store has sent.
     changes_sent: AtomicU64,
 }
@@ -84,11 +84,11 @@ impl Scripts {
 }
 
 /// The messages of a history key, as the server has sent them.
-struct Loaded {
+struct LoadedEvents {
     events: Events,
     /// The version of the history key's state, and the id of the change that made this version (its
     /// *writer*).
-    stamp: String,
+    state_stamp: String,
 }
 
 impl std::fmt::Debug for SharedStore {
@@ -142,7 +142,7 @@ impl SharedStore {
         Ok(names.into_iter().collect())
     }
 
-    fn connect(address: &SharedAddress, creates: bool) -> Result<SharedStore, StoreError> {
+    fn connect(address: &SharedAddress, creates_if_missing: bool) -> Result<SharedStore, StoreError> {
         let server = connect(address)?;
         let place = server.place().to_owned();
         let name = address.name().ok_or_else(|| {
@@ -155,12 +155,12 @@ impl SharedStore {
             hash_key: HashKey::random(),
             server,
             scripts: Scripts::new(),
-            prefix: format!("rulec:{encoded}:"),
-            instance: hash_key::to_digits(HashKey::random()),
+            redis_key_prefix: format!("rulec:{encoded}:"),
+            instance_id: hash_key::to_hex_digits(HashKey::random()),
             changes_sent: AtomicU64::new(0),
         };
         store.check_memory()?;
-        store.read_settings(name, creates)?;
+        store.read_settings(name, creates_if_missing)?;
         Ok(store)
     }
 
@@ -188,9 +188,10 @@ impl SharedStore {
     }
 
     /// Reads the settings of the history: its format, and the secret key of its hashes. If the
-    /// history does not exist, creates it if `creates` is true, otherwise returns an error.
-    fn read_settings(&mut self, name: &str, creates: bool) -> Result<(), StoreError> {
-        let settings_key = self.prefix.trim_end_matches(':').to_owned();
+    /// history does not exist, creates it if `creates_if_missing` is true, otherwise returns an
+    /// error.
+    fn read_settings(&mut self, name: &str, creates_if_missing: bool) -> Result<(), StoreError> {
+        let settings_key = self.redis_key_prefix.trim_end_matches(':').to_owned();
         let place = self.server.place().to_owned();
         let script = Script::new(include_str!("shared/open.lua"));
         let open = |new_key: &str| {
@@ -200,7 +201,7 @@ impl SharedStore {
         };
         let mut found = open("")?;
         if found.0.is_empty() {
-            if !creates {
+            if !creates_if_missing {
                 return Err(StoreError(format!("{place}: the server has no history `{name}`")));
             }
             if let Some(key) = self.keys()?.first() {
@@ -209,7 +210,7 @@ impl SharedStore {
                      missing, and without them private texts are not found again; restore them"
                 )));
             }
-            found = open(&hash_key::to_digits(HashKey::random()))?;
+            found = open(&hash_key::to_hex_digits(HashKey::random()))?;
         }
         let (format, digits) = found;
         if format != STORE_FORMAT_VERSION {
@@ -217,7 +218,7 @@ impl SharedStore {
                 "{place}: the history `{name}` has the format {format}, and this version of rulec reads format {STORE_FORMAT_VERSION}"
             )));
         }
-        self.hash_key = hash_key::parse(&digits).ok_or_else(|| {
+        self.hash_key = hash_key::parse_hex_digits(&digits).ok_or_else(|| {
             StoreError(format!(
                 "{place}: `hash_key` of `{settings_key}` is not a key of 32 hexadecimal digits"
             ))
@@ -284,7 +285,8 @@ impl SharedStore {
         let mut removed = 0;
         for key in self.keys()? {
             removed += self.retry_on_conflict(&key, || {
-                let Loaded { events, stamp } = self.load(&key, None)?.ok_or_else(|| self.no_answer())?;
+                let LoadedEvents { events, state_stamp: stamp } =
+                    self.load(&key, None)?.ok_or_else(|| self.no_answer_error())?;
                 let is_old = |element: &&_| parse_element_time(element).is_ok_and(|at| at < before);
                 let old: Vec<_> = events.elements().iter().take_while(is_old).collect();
                 let Some(newest) = old.last() else { return Ok(Some(0)) };
@@ -323,11 +325,11 @@ impl SharedStore {
     }
 
     fn state_key(&self, key: &str) -> String {
-        format!("{}state:{key}", self.prefix)
+        format!("{}state:{key}", self.redis_key_prefix)
     }
 
     fn messages_key(&self, key: &str) -> String {
-        format!("{}messages:{key}", self.prefix)
+        format!("{}messages:{key}", self.redis_key_prefix)
     }
 
     fn invocation<'s>(&self, script: &'s Script, key: &str) -> ScriptInvocation<'s> {
@@ -338,7 +340,7 @@ impl SharedStore {
 
     /// Reads the messages of a history key. `None` if the state of the key still has the stamp
     /// `known`, so that the messages have not changed.
-    fn load(&self, key: &str, known: Option<&str>) -> Result<Option<Loaded>, StoreError> {
+    fn load(&self, key: &str, known: Option<&str>) -> Result<Option<LoadedEvents>, StoreError> {
         let mut call = self.invocation(&self.scripts.load, key);
         call.arg(known.unwrap_or_default());
         let (stamp, dropped, has_changed, texts): (String, String, bool, Vec<String>) =
@@ -350,14 +352,14 @@ impl SharedStore {
         let texts = texts.iter().map(|text| strip_sort_prefix(text));
         let mut events = self.with_error_context(key, read_events(texts, self.hash_key, dropped))?;
         events.set_stamp(&stamp);
-        Ok(Some(Loaded { events, stamp }))
+        Ok(Some(LoadedEvents { events, state_stamp: stamp }))
     }
 
     fn load_all(&self, key: &str) -> Result<Events, StoreError> {
-        self.load(key, None)?.map(|loaded| loaded.events).ok_or_else(|| self.no_answer())
+        self.load(key, None)?.map(|loaded| loaded.events).ok_or_else(|| self.no_answer_error())
     }
 
-    fn no_answer(&self) -> StoreError {
+    fn no_answer_error(&self) -> StoreError {
         StoreError(format!("{}: the server has answered without messages", self.server.place()))
     }
 
@@ -381,7 +383,7 @@ impl SharedStore {
         dropped: Option<&str>,
     ) -> Result<Option<String>, StoreError> {
         let number = self.changes_sent.fetch_add(1, Ordering::Relaxed);
-        let writer = format!("{}-{number}", self.instance);
+        let writer = format!("{}-{number}", self.instance_id);
         let (version, last_writer) = read_stamp.split_once(' ').unwrap_or((read_stamp, ""));
         let dropped = dropped.filter(|_| changes.removed > 0).unwrap_or_default();
         let mut call = self.invocation(&self.scripts.commit, key);
@@ -406,8 +408,8 @@ impl SharedStore {
             }
             Ok((-1, true)) => Err(unsure(&format!("{}: the connection broke", self.server.place()))),
             Ok(_) => Ok(None),
-            Err(Failure::NotDone(error)) => Err(error),
-            Err(Failure::Unknown(StoreError(error))) => Err(unsure(&error)),
+            Err(WriteFailure::NotDone(error)) => Err(error),
+            Err(WriteFailure::Unknown(StoreError(error))) => Err(unsure(&error)),
         }
     }
 
@@ -443,10 +445,10 @@ fn strip_sort_prefix(stored: &str) -> &str {
     stored.get(SORT_PREFIX_CHARS..).unwrap_or_default()
 }
 
-fn connect(address: &SharedAddress) -> Result<Server, StoreError> {
+fn connect(address: &SharedAddress) -> Result<RedisServer, StoreError> {
     let place = address.place();
     match Client::open(address.info.clone()) {
-        Ok(client) => Ok(Server::new(client, place)),
+        Ok(client) => Ok(RedisServer::new(client, place)),
         Err(error) => Err(StoreError(format!("{place}: {error}"))),
     }
 }
@@ -462,7 +464,7 @@ impl Store for SharedStore {
             self.retry_on_conflict(key, || {
                 // Another process may have changed the key since its messages were cached.
                 if !is_fresh.replace(false)
-                    && let Some(Loaded { events: newer, .. }) = self.load(key, events.stamp())?
+                    && let Some(LoadedEvents { events: newer, .. }) = self.load(key, events.stamp())?
                 {
                     *events = newer;
                 }
