@@ -41,7 +41,7 @@ struct OpenRequest<'a> {
     #[cfg(feature = "remote")]
     span: Option<OpenSpan>,
     #[cfg(feature = "remote")]
-    decided: Option<DecisionInfo>,
+    decision_info: Option<DecisionInfo>,
 }
 
 impl Drop for OpenRequest<'_> {
@@ -56,7 +56,7 @@ impl Drop for OpenRequest<'_> {
         metrics.count_request(self.path, status);
         #[cfg(feature = "remote")]
         if let Some((otlp, span)) = self.app.otlp().zip(self.span.take()) {
-            otlp.end_span(span, self.path, status, self.decided.as_ref());
+            otlp.end_span(span, self.path, status, self.decision_info.as_ref());
         }
     }
 }
@@ -82,14 +82,14 @@ pub(crate) async fn guard(
         #[cfg(feature = "remote")]
         span,
         #[cfg(feature = "remote")]
-        decided: None,
+        decision_info: None,
     };
     let response = admit(&app, &path, request, next).await.unwrap_or_else(IntoResponse::into_response);
     let status = status_of(&response);
     open.status = Some(status);
     #[cfg(feature = "remote")]
     {
-        open.decided = response.extensions().get::<DecisionInfo>().cloned();
+        open.decision_info = response.extensions().get::<DecisionInfo>().cloned();
     }
     if status == StatusCode::GATEWAY_TIMEOUT {
         app.service().metrics().count_limit(LimitName::deadline);
@@ -125,7 +125,7 @@ fn is_envoy(path: &str) -> bool {
 }
 
 /// True for the paths that need neither a token nor a permit, such as health checks.
-fn is_open(path: &str) -> bool {
+fn is_path_without_token(path: &str) -> bool {
     #[cfg(feature = "grpc")]
     if grpc::is_health(path) {
         return true;
@@ -134,7 +134,7 @@ fn is_open(path: &str) -> bool {
 }
 
 async fn admit(app: &Arc<App>, path: &str, request: Request, next: Next) -> Result<Response, Problem> {
-    if is_open(path) {
+    if is_path_without_token(path) {
         return Ok(next.run(request).await);
     }
     #[cfg(feature = "studio")]

@@ -31,7 +31,7 @@ struct Login {
     /// The hash of the token with which the browser logged in. Each request looks up the hash
     /// again, because the token may be removed from the token file.
     token: String,
-    end: Instant,
+    expires_at: Instant,
 }
 
 impl Logins {
@@ -43,7 +43,7 @@ impl Logins {
             .map_err(|error| Problem::broken(format!("there are no random numbers: {error}")))?;
         let id: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let mut logins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        logins.push_back(Login { id: id.clone(), token, end: Instant::now() + LOGIN_LIFETIME });
+        logins.push_back(Login { id: id.clone(), token, expires_at: Instant::now() + LOGIN_LIFETIME });
         if logins.len() > MAX_LOGINS {
             logins.pop_front();
         }
@@ -54,7 +54,7 @@ impl Logins {
     /// login, or if it has ended.
     pub fn token(&self, id: &str) -> Option<String> {
         let mut logins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        logins.retain(|login| login.end > Instant::now());
+        logins.retain(|login| login.expires_at > Instant::now());
         // The ids are random and long, so the duration of a comparison reveals none.
         logins.iter().find(|login| login.id == id).map(|login| login.token.clone())
     }

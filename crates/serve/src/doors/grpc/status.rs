@@ -22,7 +22,7 @@ pub(super) fn code_of(problem: &Problem) -> Code {
 
 /// Returns the start of an error message, at most [`MAX_MESSAGE_BYTES`] bytes. The message may be
 /// long, because it may repeat a name that a client sent.
-fn start_of(words: &str) -> &str {
+fn truncate_detail(words: &str) -> &str {
     let end = (0..=words.len().min(MAX_MESSAGE_BYTES)).rev().find(|end| words.is_char_boundary(*end));
     &words[..end.unwrap_or_default()]
 }
@@ -34,7 +34,7 @@ impl From<Problem> for Status {
         if json.len() <= MAX_PROBLEM_BYTES {
             metadata.insert_bin(PROBLEM_METADATA_KEY, BinaryMetadataValue::from_bytes(json.as_bytes()));
         }
-        Status::with_metadata(code_of(&problem), start_of(problem.detail()), metadata)
+        Status::with_metadata(code_of(&problem), truncate_detail(problem.detail()), metadata)
     }
 }
 
