@@ -24,7 +24,7 @@ pub(crate) use version::Version;
 
 use crate::events::Events;
 #[cfg(feature = "remote")]
-use crate::metrics::Fetch;
+use crate::metrics::FetchResult;
 use crate::metrics::{Metrics, SetMetrics};
 use crate::problem::Problem;
 use arc_swap::{ArcSwap, ArcSwapOption};
@@ -224,7 +224,7 @@ impl RuleSet {
     /// changed.
     #[cfg(feature = "remote")]
     pub(crate) fn note_fetch(&self, is_new: bool) {
-        self.metrics.count_fetch(if is_new { Fetch::changed } else { Fetch::unchanged });
+        self.metrics.count_fetch(if is_new { FetchResult::changed } else { FetchResult::unchanged });
     }
 
     /// Records in the status that the source can be reached. `refusal` is the reason why its
@@ -238,7 +238,7 @@ impl RuleSet {
     /// as one event.
     #[cfg(feature = "remote")]
     pub(crate) fn note_failed_fetch(&self, error: String) {
-        self.metrics.count_fetch(Fetch::failed);
+        self.metrics.count_fetch(FetchResult::failed);
         let mut status = self.lock_status();
         if status.error.as_ref() != Some(&error) {
             self.events.report("fetch_failed", json!({ "rules": self.name, "error": error }));

@@ -4,7 +4,7 @@ use super::admitted::Admitted;
 use super::app::{self, App, PathVariable, json_response, media_type, require_json_content_type};
 use super::stream;
 use crate::auth::Scope;
-use crate::openapi::document;
+use crate::openapi::openapi_document;
 use crate::problem::Problem;
 use crate::service::{Batch, BatchRequest, BatchSettings, DecideRequest, Layout, Service, read_request};
 use axum::extract::rejection::BytesRejection;
@@ -38,7 +38,7 @@ pub(super) fn routes() -> Router<Arc<App>> {
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
-        .route("/openapi.json", get(|| async { json_response(document().to_string()) }))
+        .route("/openapi.json", get(|| async { json_response(openapi_document().to_string()) }))
 }
 
 async fn decide(

@@ -107,7 +107,7 @@ impl LogFile {
     ///
     /// # Errors
     /// If the part cannot be removed. The next write tries again.
-    pub fn mend(&mut self) -> io::Result<()> {
+    pub fn remove_torn_line(&mut self) -> io::Result<()> {
         if self.is_torn {
             self.file.set_len(self.bytes)?;
             self.is_torn = false;

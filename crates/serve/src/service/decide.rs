@@ -3,7 +3,7 @@
 
 use super::Service;
 use crate::limits::Deadline;
-use crate::log::{DecisionLog, MemoryReservation, Record};
+use crate::log::{DecisionLog, DecisionRecord, MemoryReservation};
 use crate::problem::Problem;
 use crate::receipt::Receipt;
 use crate::rules::{RuleSet, Version};
@@ -276,7 +276,7 @@ impl Decider<'_> {
             self.set.metrics().traffic().sample(decision, route.as_deref(), text, &past);
         }
         let Some(log) = self.log else { return Ok(answered) };
-        let receipt = log.record(Record {
+        let receipt = log.record(DecisionRecord {
             rules_name: self.set.name().to_owned(),
             rules: self.version.live().clone(),
             decision: answered.decision.clone(),
