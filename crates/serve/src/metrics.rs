@@ -348,7 +348,7 @@ impl SetMetrics {
     /// undecided.
     pub fn count_decision(&self, decision: &Decision, route: Option<&str>, elapsed: Duration) {
         self.decision_latency.observe(elapsed.as_secs_f64());
-        let second = self.traffic.second();
+        let second = self.traffic.current_second();
         if !decision.breaches().is_empty() {
             self.input_violations.inc();
             self.traffic.violations.add(second);
@@ -395,7 +395,7 @@ impl SetMetrics {
 
     /// Returns the numbers of decisions of the busiest routes.
     pub fn route_traffic(&self) -> Vec<RouteTraffic> {
-        let now = self.traffic.second();
+        let now = self.traffic.current_second();
         let routes = self.route_counts.read().unwrap_or_else(PoisonError::into_inner);
         let counted = routes.iter().map(|(RouteKey(entry, route), counts)| RouteTraffic {
             entry: entry.clone(),
@@ -410,7 +410,7 @@ impl SetMetrics {
     pub fn count_invalid(&self, error: &JsonError) {
         self.count_depth(error);
         self.invalid_messages.inc();
-        self.traffic.invalid.add(self.traffic.second());
+        self.traffic.invalid.add(self.traffic.current_second());
     }
 
     /// Counts a message that is nested too deep. Ignores all other errors.

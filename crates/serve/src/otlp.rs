@@ -342,7 +342,7 @@ fn describe_span(
         ("url.scheme", scheme.into()),
     ];
     // Envoy forwards the host of its own client, which is a part of the message.
-    let host = web::host(request).filter(|_| !route.starts_with(ENVOY_PATH));
+    let host = web::request_host(request).filter(|_| !route.starts_with(ENVOY_PATH));
     if let Some(host) = host.and_then(|host| Authority::try_from(host).ok()) {
         attributes.push(("server.address", host.host().trim_matches(['[', ']']).into()));
         if let Some(port) = host.port_u16() {

@@ -9,7 +9,7 @@ mod request;
 mod traffic;
 mod why;
 
-pub(crate) use batch::{Batch, BatchRequest, BatchSettings, Block, Layout};
+pub(crate) use batch::{Batch, BatchLayout, BatchRequest, BatchSettings, Block};
 pub use decide::{DecideRequest, Decided};
 #[cfg(feature = "grpc")]
 pub(crate) use other::{AnalyzeRequest, JudgeRequest, ObserveRequest, WorkflowRequest};

@@ -263,7 +263,7 @@ async fn check_request(
     let check = CheckedRequest {
         method: request.method().as_str(),
         uri: request.uri(),
-        host: web::host(&request).unwrap_or_default(),
+        host: web::request_host(&request).unwrap_or_default(),
         headers: request.headers(),
     };
     let decided = check.decide(&app, &admitted).await?;

@@ -219,11 +219,12 @@ impl App {
         }
         let (deadline, trace) = (admitted.deadline, admitted.trace);
         let mut decided = match self.service.is_slow(&request)? {
-            false => self.service.decide_before(&request, deadline, trace)?,
+            false => self.service.decide_before_deadline(&request, deadline, trace)?,
             true => {
                 let body = body.clone();
-                let work =
-                    move |service: &Service| service.decide_before(&read_request(&body)?, deadline, trace);
+                let work = move |service: &Service| {
+                    service.decide_before_deadline(&read_request(&body)?, deadline, trace)
+                };
                 self.blocking(admitted, work).await?
             }
         };

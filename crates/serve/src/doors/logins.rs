@@ -81,7 +81,7 @@ impl LiveRuleSet for RulesInForce {
     }
 
     fn texts(&self) -> Vec<(String, String)> {
-        self.0.settled().map(|(_, texts)| texts).unwrap_or_default()
+        self.0.version_and_texts().map(|(_, texts)| texts).unwrap_or_default()
     }
 
     fn other_files(&self) -> Option<DiskLoader> {

@@ -87,7 +87,7 @@ pub(super) async fn answer_array(
     let blocks = (0..messages.len().div_ceil(size)).map(move |at| {
         let messages = messages.iter().skip(at * size).take(size);
         let lines = messages.map(|range| Some(body.slice(range.clone()))).collect();
-        Ok(Block { first: (at * size) as u64 + 1, lines })
+        Ok(Block { first_number: (at * size) as u64 + 1, lines })
     });
     let mut answers = Box::pin(answer_blocks(app, batch, stream::iter(blocks), admitted));
     let mut start = Vec::new();
@@ -192,7 +192,7 @@ impl LineSplitter {
         let lines = lines.map_err(|_| Problem::too_slow("no line came in time; see `--deadline`"))??;
         let first = self.next_line;
         self.next_line += lines.len() as u64;
-        Ok((!lines.is_empty()).then_some(Block { first, lines }))
+        Ok((!lines.is_empty()).then_some(Block { first_number: first, lines }))
     }
 
     async fn next_lines(&mut self) -> Result<Vec<Option<Bytes>>, Problem> {
@@ -272,7 +272,8 @@ mod tests {
         let mut blocks = Vec::new();
         while let Some(block) = splitter.next_block().await.expect("no client is gone") {
             let to_text = |line: Bytes| String::from_utf8(line.to_vec()).expect("UTF-8");
-            blocks.push((block.first, block.lines.into_iter().map(|line| line.map(to_text)).collect()));
+            blocks
+                .push((block.first_number, block.lines.into_iter().map(|line| line.map(to_text)).collect()));
         }
         blocks
     }

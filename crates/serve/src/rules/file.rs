@@ -42,7 +42,7 @@ async fn feed(set: Weak<RuleSet>, mut watched: WatchedRules) {
                 set.load(rules);
             }
             if let Some(error) = error {
-                set.refuse(error);
+                set.note_refused_version(error);
             }
         });
         // A panic is reported by the runtime, and the next version is tried.

@@ -16,10 +16,10 @@ pub(super) struct VersionHistory(VecDeque<EarlierVersion>);
 
 struct EarlierVersion {
     generation: u64,
-    content: Content,
+    rules: KeptRules,
 }
 
-enum Content {
+enum KeptRules {
     /// The version itself, if another version has replaced it as a whole.
     Whole(Arc<Version>),
     /// The texts of the rules before an edit, each with the name of its file. An edit changes the
@@ -31,13 +31,13 @@ impl VersionHistory {
     /// Adds a version that another version is about to replace.
     pub fn keep(&mut self, version: &Arc<Version>) {
         let generation = version.live().generation();
-        self.push(EarlierVersion { generation, content: Content::Whole(version.clone()) });
+        self.push(EarlierVersion { generation, rules: KeptRules::Whole(version.clone()) });
     }
 
     /// Adds the texts that an edited version had before the edit. `generation` is the generation
     /// (version number) before the edit.
     pub fn keep_texts(&mut self, generation: u64, texts: Vec<(String, String)>) {
-        self.push(EarlierVersion { generation, content: Content::Texts(texts) });
+        self.push(EarlierVersion { generation, rules: KeptRules::Texts(texts) });
     }
 
     fn push(&mut self, kept: EarlierVersion) {
@@ -56,9 +56,9 @@ impl VersionHistory {
     /// files of the rule set.
     pub fn restore(&self, generation: u64, files: &SourceFiles) -> Result<LiveRules, Problem> {
         let kept = self.0.iter().find(|kept| kept.generation == generation);
-        match kept.map(|kept| &kept.content) {
-            Some(Content::Whole(version)) => Ok(version.live().clone()),
-            Some(Content::Texts(texts)) => recompile(files, texts),
+        match kept.map(|kept| &kept.rules) {
+            Some(KeptRules::Whole(version)) => Ok(version.live().clone()),
+            Some(KeptRules::Texts(texts)) => recompile(files, texts),
             None => Err(Problem::conflict(format!(
                 "the generation {generation} is not kept; the kept ones are {:?}",
                 self.generations()

@@ -104,27 +104,27 @@ impl Fetcher {
         if bytes.trim_ascii().is_empty() {
             return Err(WatchError::Empty(PathBuf::from(&self.url)));
         }
-        let loader = OneText { name: &self.main, bytes };
+        let loader = OneFileLoader { name: &self.main, bytes };
         Ok(LiveRules::new(self.compiler.clone(), &loader, &self.main)?)
     }
 }
 
 /// A loader that knows only one text, so that the text can import no other file.
-struct OneText<'t> {
+struct OneFileLoader<'t> {
     name: &'t str,
     bytes: Vec<u8>,
 }
 
-impl Loader for OneText<'_> {
+impl Loader for OneFileLoader<'_> {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
         if path == self.name { Ok(self.bytes.clone()) } else { Err(LoadError::NotFound) }
     }
 }
 
 /// The version that was fetched last, whether it is in force or not.
-struct Seen {
-    tag: Option<String>,
-    hash: [u8; 32],
+struct SeenDocument {
+    entity_tag: Option<String>,
+    content_hash: [u8; 32],
     /// Why this version is not in force; `None` if it is.
     refusal: Option<String>,
 }
@@ -139,14 +139,14 @@ pub(super) async fn open(
     let fetcher = Arc::new(Fetcher::new(remote, loaders).map_err(to_error)?);
     let document = fetcher.fetch(None).await.map_err(|error| to_error(error.to_message()))?;
     let Document { bytes, tag } = document.ok_or_else(|| to_error(message!("it has no rules")))?;
-    let seen = Seen { tag, hash: Sha256::digest(&bytes).into(), refusal: None };
+    let seen = SeenDocument { entity_tag: tag, content_hash: Sha256::digest(&bytes).into(), refusal: None };
     let rules = load(&fetcher, bytes).await;
     let rules = rules.map_err(|error| StartError::of_rules(Path::new(&remote.url), error))?;
     let set = Arc::new(loaders.rule_set(name, rules, fetcher.main.clone(), None)?);
-    let asked = Arc::new(Notify::new());
-    let poll = poll(Arc::downgrade(&set), fetcher, seen, remote.interval, asked.clone());
+    let check_signal = Arc::new(Notify::new());
+    let poll = poll_address(Arc::downgrade(&set), fetcher, seen, remote.interval, check_signal.clone());
     let task = tokio::spawn(poll).abort_handle();
-    let _ = set.feed.set(Feed::new(move || asked.notify_one(), task));
+    let _ = set.feed.set(Feed::new(move || check_signal.notify_one(), task));
     Ok(set)
 }
 
@@ -156,26 +156,26 @@ async fn load(fetcher: &Arc<Fetcher>, bytes: Vec<u8>) -> Result<LiveRules, Watch
 }
 
 /// Returns the pause before the next request, after `failures` failures in a row.
-fn pause(interval: Duration, failures: u32) -> Duration {
+fn pause_after(interval: Duration, failures: u32) -> Duration {
     let doubled = interval.saturating_mul(2_u32.saturating_pow(failures));
     with_jitter(doubled.min(MAX_FETCH_PAUSE.max(interval)))
 }
 
 /// Asks for new versions of the rules until their rule set is dropped.
-async fn poll(
+async fn poll_address(
     set: Weak<RuleSet>,
     fetcher: Arc<Fetcher>,
-    mut seen: Seen,
+    mut seen: SeenDocument,
     interval: Duration,
-    asked: Arc<Notify>,
+    check_signal: Arc<Notify>,
 ) {
     let mut failures = 0;
     loop {
         tokio::select! {
-            () = tokio::time::sleep(pause(interval, failures)) => {}
-            () = asked.notified() => {}
+            () = tokio::time::sleep(pause_after(interval, failures)) => {}
+            () = check_signal.notified() => {}
         }
-        let fetched = fetcher.fetch(seen.tag.as_deref()).await;
+        let fetched = fetcher.fetch(seen.entity_tag.as_deref()).await;
         let Some(set) = set.upgrade() else { return };
         let document = match fetched {
             Err(error) => {
@@ -188,22 +188,23 @@ async fn poll(
         failures = 0;
         let hash = document.as_ref().map(|document| <[u8; 32]>::from(Sha256::digest(&document.bytes)));
         match document.zip(hash) {
-            Some((document, hash)) if hash != seen.hash => {
+            Some((document, hash)) if hash != seen.content_hash => {
                 set.note_fetch(true);
                 let loaded = load(&fetcher, document.bytes).await;
                 let refusal = loaded.as_ref().err().map(ToString::to_string);
-                seen = Seen { tag: document.tag, hash, refusal: refusal.clone() };
+                seen =
+                    SeenDocument { entity_tag: document.tag, content_hash: hash, refusal: refusal.clone() };
                 // A change that is being made may hold the lock of the rules for long.
                 let applied = tokio::task::spawn_blocking(move || match (loaded, refusal) {
                     (Ok(rules), _) => set.load(rules),
-                    (Err(_), refusal) => set.refuse(refusal.unwrap_or_default()),
+                    (Err(_), refusal) => set.note_refused_version(refusal.unwrap_or_default()),
                 });
                 // A panic is reported by the runtime, and the next version is tried.
                 let _ = applied.await;
             }
             unchanged => {
                 if let Some((document, _)) = unchanged {
-                    seen.tag = document.tag;
+                    seen.entity_tag = document.tag;
                 }
                 set.note_fetch(false);
                 set.note_reached(seen.refusal.clone());
@@ -239,7 +240,7 @@ mod tests {
             [(second, 0, 1), (second, 1, 2), (second, 3, 8), (second, 40, 600), (second * 3600, 5, 3600)]
         {
             let longest = second * longest;
-            let pause = pause(interval, failures);
+            let pause = pause_after(interval, failures);
             assert!(pause <= longest && pause >= longest.mul_f64(0.74), "{failures}: {pause:?}");
         }
     }

@@ -225,14 +225,14 @@ impl Service {
         let complete = report.is_complete() && !is_left;
         let (saved, not_saved) = match complete {
             true => (None, None),
-            false => self.saved_text(&saved)?,
+            false => self.saved_run_text(&saved)?,
         };
         to_json_bytes(&WorkflowAnswer { complete, report, saved, not_saved })
     }
 
     /// Returns the JSON text of a saved run. If a request cannot contain so long a text, returns
     /// the reason instead.
-    fn saved_text(&self, saved: &SavedRun) -> Result<(Option<Box<RawValue>>, Option<String>), Problem> {
+    fn saved_run_text(&self, saved: &SavedRun) -> Result<(Option<Box<RawValue>>, Option<String>), Problem> {
         let text = to_raw_value(saved);
         let text = text.map_err(|error| Problem::broken(format!("the run cannot be saved: {error}")))?;
         let (size, limit) = (text.get().len() + RESUME_REQUEST_BYTES, self.limits().body);

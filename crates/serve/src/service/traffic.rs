@@ -71,7 +71,7 @@ fn set_traffic(set: &RuleSet, language: Language) -> Result<SetTraffic, Problem>
     let version = set.active();
     let (rules, generation) = (version.rules()?, version.generation()?);
     let traffic = set.metrics().traffic();
-    let now = traffic.second();
+    let now = traffic.current_second();
     let (near_misses, unknown) = traffic.near_misses(language, |sample| {
         let entry = rules.entry(&sample.entry).ok().filter(|_| sample.generation == generation)?;
         let entry = if version.has_history() { entry.with_history(&sample.past) } else { entry };
