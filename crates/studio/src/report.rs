@@ -127,7 +127,7 @@ pub(crate) fn collect_report(studio: &Arc<Studio>, request: AskReport) -> Answer
     let project = studio.project(request.version.rules)?;
     let snapshot = project.snapshot(request.version.draft);
     let rules = snapshot.rules()?;
-    let map = map::build(&snapshot)?;
+    let map = map::build_map(&snapshot)?;
     // The replay's counts explain unused statements by the analysis findings, so these are computed
     // first.
     snapshot.findings();
@@ -289,11 +289,11 @@ fn sample_decisions(
         let entry = rules.entry(&entry).ok().filter(|entry| entry.kind() != TableKind::Requirements)?;
         let entry = entry.with_history(&past);
         let explanation = decide::explain(snapshot, rules, entry, &message, studio.show_private);
-        let key = decide::explained_key(snapshot, rules, &explanation);
+        let key = decide::chosen_statement_key(snapshot, rules, &explanation);
         Some(Sample {
             line,
             message: if studio.show_private { message } else { rules.masked_message(&message) },
-            key: key.unwrap_or_else(|| crate::keys::key(entry.name(), crate::keys::NO_STATEMENT)),
+            key: key.unwrap_or_else(|| crate::keys::statement_key(entry.name(), crate::keys::NO_STATEMENT)),
             summary: explanation.summary_in(language()),
             because: explanation.deciding_conditions().into_iter().cloned().collect(),
             explanation,
