@@ -2,7 +2,7 @@
 //! endpoints.
 
 use super::error::{RulecError, library_error};
-use super::events::fields;
+use super::events::json_fields;
 use super::message::{mapping_entries, python_to_json};
 use super::names::Names;
 use super::outcome::Request;
@@ -322,5 +322,5 @@ pub fn call_values(
     arguments: Option<&Bound<'_, PyAny>>,
     context: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(serde_json::Map<String, Json>, serde_json::Map<String, Json>)> {
-    Ok((fields(arguments, "arguments")?, fields(context, "context")?))
+    Ok((json_fields(arguments, "arguments")?, json_fields(context, "context")?))
 }

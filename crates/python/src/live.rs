@@ -332,7 +332,7 @@ impl LiveRules {
 }
 
 /// Converts a Python argument, which is a `Rules` or a `LiveRules` object, to live rules.
-pub fn live_rules(rules: &Bound<'_, PyAny>) -> PyResult<rulec::LiveRules> {
+pub fn extract_live_rules(rules: &Bound<'_, PyAny>) -> PyResult<rulec::LiveRules> {
     match rules.cast::<LiveRules>() {
         Ok(live) => Ok(live.get().rules.clone()),
         Err(_) => match rules.cast::<Rules>() {

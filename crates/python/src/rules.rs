@@ -72,7 +72,7 @@ impl EngineNames<'_> {
 /// The result of `__reduce__`: a function that loads rules, and its arguments. The arguments are
 /// the compiled rules as bytes, the Python functions that the rules call, and the payload context
 /// as JSON text.
-type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<Py<PyMapping>>, Option<String>));
+type PickledRules<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<Py<PyMapping>>, Option<String>));
 
 /// Runs `compile` without the GIL, with a compiler that knows the Python functions in `functions`.
 /// The keys of `functions` are the names that rules use.
@@ -442,7 +442,7 @@ impl Rules {
             .collect())
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<PickledRules<'py>> {
         let (py, rules) = (slf.py(), slf.get());
         let load = py.import("rulec._load")?.getattr("load")?;
         Ok((

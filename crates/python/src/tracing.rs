@@ -31,10 +31,10 @@ const LOG_LEVELS: [(&str, Level, i32); 5] = [
     ("debug", Level::DEBUG, 10),
     ("trace", Level::TRACE, 5),
 ];
-static REPORT_QUEUE: OnceLock<SyncSender<Report>> = OnceLock::new();
+static REPORT_QUEUE: OnceLock<SyncSender<LogReport>> = OnceLock::new();
 
 /// An event of the library, converted for Python's `logging`.
-struct Report {
+struct LogReport {
     logger: String,
     level: i32,
     message: String,
@@ -68,17 +68,17 @@ impl Subscriber for LoggingSubscriber {
 
     fn event(&self, event: &Event<'_>) {
         let metadata = event.metadata();
-        let mut fields = Fields::default();
+        let mut fields = EventFields::default();
         event.record(&mut fields);
         let level = LOG_LEVELS
             .iter()
             .find(|(_, level, _)| level == metadata.level())
             .map_or(20, |(.., number)| *number);
-        let report = Report {
+        let report = LogReport {
             logger: metadata.target().replace("::", "."),
             level,
             message: fields.message,
-            fields: fields.others,
+            fields: fields.other_fields,
         };
         if let Some(queue) = REPORT_QUEUE.get() {
             // If the queue is full, the event is dropped, because the library must not wait for
@@ -93,14 +93,14 @@ impl Subscriber for LoggingSubscriber {
 }
 
 #[derive(Default)]
-struct Fields {
+struct EventFields {
     message: String,
-    others: Vec<(&'static str, String)>,
+    other_fields: Vec<(&'static str, String)>,
 }
 
-impl Visit for Fields {
+impl Visit for EventFields {
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.others.push((field.name(), value.to_owned()));
+        self.other_fields.push((field.name(), value.to_owned()));
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
@@ -108,14 +108,14 @@ impl Visit for Fields {
         let _ = write!(text, "{value:?}");
         match field.name() {
             "message" => self.message = text,
-            name => self.others.push((name, text)),
+            name => self.other_fields.push((name, text)),
         }
     }
 }
 
 /// Passes an event to the Python logger of its target. The text of the record is the message
 /// followed by the fields. The attribute `rulec` of the record also holds the fields.
-fn log(py: Python<'_>, report: &Report) -> PyResult<()> {
+fn write_to_logger(py: Python<'_>, report: &LogReport) -> PyResult<()> {
     let logger = py.import("logging")?.call_method1("getLogger", (&report.logger,))?;
     if !logger.call_method1("isEnabledFor", (report.level,))?.is_truthy()? {
         return Ok(());
@@ -135,15 +135,15 @@ fn log(py: Python<'_>, report: &Report) -> PyResult<()> {
 
 /// Starts passing events to Python. If the embedding program has its own `tracing` subscriber, that
 /// subscriber receives the events instead.
-pub fn start() {
+pub fn start_forwarding() {
     if tracing::subscriber::set_global_default(LoggingSubscriber).is_err() {
         return;
     }
-    let (queue, reports) = sync_channel::<Report>(QUEUE_CAPACITY);
+    let (queue, reports) = sync_channel::<LogReport>(QUEUE_CAPACITY);
     let started = thread::Builder::new().name("rulec-logging".to_owned()).spawn(move || {
         for report in reports {
             with_gil(|py| {
-                if let Err(error) = log(py, &report) {
+                if let Err(error) = write_to_logger(py, &report) {
                     error.write_unraisable(py, None);
                 }
             });
