@@ -116,7 +116,7 @@ impl ReportedDiagnostic<'_> {
 
     /// Returns the severity as text: `error` or `warning`. A warning that fails the check counts as
     /// an error.
-    fn level(&self) -> &'static str {
+    fn severity_word(&self) -> &'static str {
         severity_name(if self.is_denied { Severity::Error } else { self.diagnostic.severity() })
     }
 
@@ -241,7 +241,7 @@ pub fn format_concise(reported: &ReportedDiagnostic<'_>) -> String {
     for number in [location.line, location.column].into_iter().flatten() {
         line.push_str(&format!(":{number}"));
     }
-    line.push_str(&format!(": {}[{}]: {}", reported.level(), diagnostic.code, diagnostic.message));
+    line.push_str(&format!(": {}[{}]: {}", reported.severity_word(), diagnostic.code, diagnostic.message));
     if let Some(help) = &diagnostic.help {
         line.push_str(&format!("; {help}"));
     }
@@ -250,7 +250,7 @@ pub fn format_concise(reported: &ReportedDiagnostic<'_>) -> String {
 
 pub fn format_github(reported: &ReportedDiagnostic<'_>) -> String {
     let diagnostic = &reported.diagnostic;
-    let (level, location) = (reported.level(), reported.primary_location());
+    let (level, location) = (reported.severity_word(), reported.primary_location());
     let mut properties = format!("file={}", escape_github(&location.file, true));
     if let (Some(line), Some(column)) = (location.line, location.column) {
         properties.push_str(&format!(",line={line},col={column}"));

@@ -146,8 +146,8 @@ impl Limits {
 /// stop in time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deadline {
-    end: Instant,
-    limit: Duration,
+    end_instant: Instant,
+    time_limit: Duration,
 }
 
 impl Deadline {
@@ -155,17 +155,17 @@ impl Deadline {
     pub fn after(limit: Duration) -> Deadline {
         // Caps the limit at a year, because adding a very long time to the clock would overflow.
         let longest = Duration::from_secs(365 * 24 * 60 * 60);
-        Deadline { end: Instant::now() + limit.min(longest), limit }
+        Deadline { end_instant: Instant::now() + limit.min(longest), time_limit: limit }
     }
 
     pub fn end(&self) -> Instant {
-        self.end
+        self.end_instant
     }
 
     /// Returns the time at which a workflow must stop: a tenth of the limit before the deadline.
     /// The remaining time is for writing the answer.
     pub fn last_step(&self) -> Instant {
-        self.end.checked_sub(self.limit / 10).unwrap_or(self.end)
+        self.end_instant.checked_sub(self.time_limit / 10).unwrap_or(self.end_instant)
     }
 
     /// Returns an error if the deadline has passed.
@@ -173,9 +173,9 @@ impl Deadline {
     /// # Errors
     /// If the deadline has passed.
     pub fn check(&self) -> Result<(), Problem> {
-        match Instant::now() < self.end {
+        match Instant::now() < self.end_instant {
             true => Ok(()),
-            false => Err(self.problem()),
+            false => Err(self.timeout_problem()),
         }
     }
 
@@ -187,13 +187,13 @@ impl Deadline {
     pub fn block_on<T>(&self, work: impl Future<Output = T>) -> Result<T, Problem> {
         let runtime = tokio::runtime::Handle::current();
         // `timeout_at` must be called inside the runtime, because it creates a timer.
-        let in_time = async { tokio::time::timeout_at(self.end.into(), work).await };
-        runtime.block_on(in_time).map_err(|_| self.problem())
+        let in_time = async { tokio::time::timeout_at(self.end_instant.into(), work).await };
+        runtime.block_on(in_time).map_err(|_| self.timeout_problem())
     }
 
     /// Returns the error for a request whose deadline has passed.
-    pub fn problem(&self) -> Problem {
-        let limit = self.limit.as_millis();
+    pub fn timeout_problem(&self) -> Problem {
+        let limit = self.time_limit.as_millis();
         Problem::too_slow(format!(
             "the answer took longer than {limit} ms; see `--deadline`. The work may still be done: a message that \
              is recorded now is recorded twice if the request is repeated"

@@ -186,7 +186,7 @@ impl RuleSet {
     /// Asks the watch of the source to check soon whether the source has changed.
     pub fn check_source(&self) {
         if let Some(feed) = self.feed.get() {
-            feed.check();
+            feed.check_source();
         }
     }
 
@@ -300,7 +300,7 @@ impl RuleSet {
     /// If the shadow rules do not compile, an edit does not apply, or only signed rules are
     /// accepted.
     pub fn set_shadow(&self, text: Option<&str>, edits: &[Edit]) -> Result<u64, Problem> {
-        if self.files.signed_only {
+        if self.files.requires_signature {
             return Err(Problem::forbidden("only signed rules are accepted; load a signed artifact"));
         }
         let rules = match text {

@@ -128,7 +128,7 @@ impl App {
         let deadline = Deadline::after(self.service.limits().deadline);
         let permit = self.request_permits.clone().acquire_owned();
         let permit = tokio::time::timeout_at(deadline.end().into(), permit).await;
-        let permit = permit.map_err(|_| deadline.problem())?;
+        let permit = permit.map_err(|_| deadline.timeout_problem())?;
         let permit = permit.map_err(|_| Problem::broken("the service has no permits"))?;
         Ok(Admitted { permit: Permit::new(permit), deadline, ..stream.clone() })
     }

@@ -209,7 +209,7 @@ async fn run(
         let limit = app.service().limits().body.saturating_add(added);
         let read = bodies::read(app.open_bodies(), body, limit);
         let read = tokio::time::timeout_at(deadline.end().into(), read).await;
-        let body = read.map_err(|_| deadline.problem())?.map_err(|error| body_problem(app, error))?;
+        let body = read.map_err(|_| deadline.timeout_problem())?.map_err(|error| body_problem(app, error))?;
         request = Request::from_parts(parts, Body::from(body));
     }
     // The answer to an array of messages is sent in parts, and the client may read them slowly.
@@ -226,5 +226,5 @@ async fn run(
 
 async fn run_until(deadline: Deadline, request: Request, next: Next) -> Result<Response, Problem> {
     let answered = tokio::time::timeout_at(deadline.end().into(), next.run(request)).await;
-    answered.map_err(|_| deadline.problem())
+    answered.map_err(|_| deadline.timeout_problem())
 }

@@ -73,7 +73,7 @@ impl LiveRuleSet for RulesInForce {
     }
 
     fn main_file(&self) -> String {
-        self.0.files().main.clone()
+        self.0.files().main_file.clone()
     }
 
     fn generation(&self) -> u64 {

@@ -107,7 +107,7 @@ impl RulesChange {
             work(&set, expected_generation(&set, if_match.as_ref())?)
         });
         let outcome = change.await;
-        let by = &admitted.grant.name;
+        let by = &admitted.grant.token_name;
         let mut event = json!({ "action": action, "rules": rules, "by": by, "details": details });
         match &outcome {
             Ok(generation) => event["generation"] = (*generation).into(),
@@ -233,7 +233,7 @@ async fn promote(
 
 async fn reload(State(app): Shared, Extension(admitted): Extension<Admitted>) -> Result<Response, Problem> {
     admitted.grant.require_scope(Scope::Admin)?;
-    let event = json!({ "action": "reload", "by": admitted.grant.name });
+    let event = json!({ "action": "reload", "by": admitted.grant.token_name });
     app.events().audit("change", event).wait().await?;
     app.ask_for_reload();
     Ok(StatusCode::ACCEPTED.into_response())

@@ -88,7 +88,7 @@ impl Loader for TextsLoader<'_> {
 /// of the main file, and reads word lists.
 pub(super) fn recompile(files: &SourceFiles, texts: &[(String, String)]) -> Result<LiveRules, Problem> {
     let names = || texts.iter().map(|(name, _)| name.as_str());
-    let main = names().find(|name| *name == files.main).or(names().next_back());
+    let main = names().find(|name| *name == files.main_file).or(names().next_back());
     let Some(main) = main else {
         return Err(Problem::conflict("the texts of compiled rules are not kept; load another artifact"));
     };

@@ -46,13 +46,13 @@ impl RemoteSource {
 }
 
 /// Checks that no attacker on the network can replace the rules or read the token.
-fn check_address(remote: &RemoteSource, signed_only: bool) -> Result<(), Message> {
+fn check_address(remote: &RemoteSource, requires_signature: bool) -> Result<(), Message> {
     let uri = remote.url.parse::<Uri>().ok();
     let host = uri.as_ref().and_then(Uri::host).unwrap_or_default();
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     let is_local = host == "localhost" || address.is_ok_and(|address| address.is_loopback());
     let is_secure = uri.as_ref().is_some_and(|uri| uri.scheme_str() == Some("https"));
-    match is_secure || is_local || (signed_only && remote.token.is_none()) {
+    match is_secure || is_local || (requires_signature && remote.token.is_none()) {
         true => Ok(()),
         false => Err(message!(
             "others on the way can read and change it: use `https`, or `--trust` without a token"
@@ -65,16 +65,16 @@ struct Fetcher {
     client: HttpClient,
     request: Request,
     compiler: Compiler,
-    signed_only: bool,
+    requires_signature: bool,
     url: String,
     /// The file name of the rules in diagnostics.
-    main: String,
+    main_file: String,
 }
 
 impl Fetcher {
     fn new(remote: &RemoteSource, loaders: &Loaders<'_>) -> Result<Fetcher, Message> {
-        let signed_only = loaders.signed_only();
-        check_address(remote, signed_only)?;
+        let requires_signature = loaders.requires_signature();
+        check_address(remote, requires_signature)?;
         let hosts = AllowedHosts::of_url(&remote.url).map_err(|error| error.to_message())?;
         let (attempt, overall) = (remote.time, remote.time);
         let limits = Limits { attempt, overall, body: remote.bytes, ..Limits::default() };
@@ -86,7 +86,7 @@ impl Fetcher {
         let path = remote.url.split(['?', '#']).next().unwrap_or_default();
         let main = path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("rules").to_owned();
         let (compiler, url) = (loaders.compiler(), remote.url.clone());
-        Ok(Fetcher { client, request, compiler, signed_only, url, main })
+        Ok(Fetcher { client, request, compiler, requires_signature, url, main_file: main })
     }
 
     async fn fetch(&self, tag: Option<&str>) -> Result<Option<Document>, HttpError> {
@@ -98,14 +98,14 @@ impl Fetcher {
         if artifact::is_artifact(&bytes) {
             return Ok(self.compiler.load_artifact(&bytes)?.into());
         }
-        if self.signed_only {
+        if self.requires_signature {
             return Err(WatchError::Unsigned(PathBuf::from(&self.url)));
         }
         if bytes.trim_ascii().is_empty() {
             return Err(WatchError::Empty(PathBuf::from(&self.url)));
         }
-        let loader = OneFileLoader { name: &self.main, bytes };
-        Ok(LiveRules::new(self.compiler.clone(), &loader, &self.main)?)
+        let loader = OneFileLoader { name: &self.main_file, bytes };
+        Ok(LiveRules::new(self.compiler.clone(), &loader, &self.main_file)?)
     }
 }
 
@@ -142,7 +142,7 @@ pub(super) async fn open(
     let seen = SeenDocument { entity_tag: tag, content_hash: Sha256::digest(&bytes).into(), refusal: None };
     let rules = load(&fetcher, bytes).await;
     let rules = rules.map_err(|error| StartError::of_rules(Path::new(&remote.url), error))?;
-    let set = Arc::new(loaders.rule_set(name, rules, fetcher.main.clone(), None)?);
+    let set = Arc::new(loaders.rule_set(name, rules, fetcher.main_file.clone(), None)?);
     let check_signal = Arc::new(Notify::new());
     let poll = poll_address(Arc::downgrade(&set), fetcher, seen, remote.interval, check_signal.clone());
     let task = tokio::spawn(poll).abort_handle();
@@ -219,9 +219,9 @@ mod tests {
 
     #[test]
     fn an_address_must_be_safe() {
-        let check = |url: &str, token: bool, signed_only: bool| {
+        let check = |url: &str, token: bool, requires_signature: bool| {
             let token = token.then(|| Secret::new("secret"));
-            check_address(&RemoteSource { token, ..RemoteSource::new(url) }, signed_only).is_ok()
+            check_address(&RemoteSource { token, ..RemoteSource::new(url) }, requires_signature).is_ok()
         };
         for url in
             ["https://rules.example/a", "http://127.0.0.1:80/a", "http://[::1]/a", "http://localhost/a"]

@@ -96,7 +96,7 @@ async fn answer_one(
         Ok(Ok(Ok(response))) => Answer::Response(response),
         Ok(Ok(Err(problem))) => to_answer(app, &problem),
         Ok(Err(_)) => to_answer(app, &Problem::broken("rulec stopped because of an internal error")),
-        Err(_) => to_answer(app, &deadline.problem()),
+        Err(_) => to_answer(app, &deadline.timeout_problem()),
     };
     pb::DecideStreamResponse { result: Some(result) }
 }
