@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub(crate) struct AnswerBuilder {
     schema: SchemaRef,
     columns: Vec<LazyColumn>,
-    rows: usize,
+    row_count: usize,
     /// The dictionary keys of the answers to every rule and every default of a table of routes,
     /// computed once. Empty unless a table of routes decides.
     precomputed: PrecomputedKeys,
@@ -35,17 +35,17 @@ struct LazyColumn {
     role: ColumnRole,
     builder: ColumnBuilder,
     /// Number of rows that the builder already contains, including nulls.
-    rows: usize,
+    row_count: usize,
 }
 
 impl LazyColumn {
     /// Appends nulls for all earlier rows without a value, so that the next value belongs to `row`.
     /// Returns the inner builder.
     fn append_at(&mut self, row: usize) -> &mut ColumnBuilder {
-        if self.rows < row {
-            self.builder.push_nulls(row - self.rows);
+        if self.row_count < row {
+            self.builder.push_nulls(row - self.row_count);
         }
-        self.rows = row + 1;
+        self.row_count = row + 1;
         &mut self.builder
     }
 }
@@ -107,7 +107,7 @@ impl AnswerBuilder {
             self.columns.push(LazyColumn {
                 role: ColumnRole::from_name("explanation"),
                 builder: ColumnBuilder::new(&AnswerType::Json),
-                rows: 0,
+                row_count: 0,
             });
         }
         self
@@ -158,10 +158,10 @@ impl AnswerBuilder {
                 .map(|(name, ty)| LazyColumn {
                     role: ColumnRole::from_name(name),
                     builder: ColumnBuilder::new(ty),
-                    rows: 0,
+                    row_count: 0,
                 })
                 .collect(),
-            rows: 0,
+            row_count: 0,
             precomputed,
             language: Language::default(),
         }
@@ -175,11 +175,11 @@ impl AnswerBuilder {
     /// they were requested.
     pub fn push(&mut self, decision: &Decision, matched: Option<&[Cow<'_, str>]>) {
         if self.precomputed.is_empty() {
-            return self.push_other(decision, matched);
+            return self.push_uncommon_decision(decision, matched);
         }
         let keys = self.precomputed.for_decision(decision);
         let is_plain = is_plain_decision(decision);
-        let row = self.rows;
+        let row = self.row_count;
         for column in &mut self.columns {
             match column.role {
                 ColumnRole::Entry => column.append_at(row).push_key(Some(0)),
@@ -208,12 +208,12 @@ impl AnswerBuilder {
                 }
             }
         }
-        self.rows += 1;
+        self.row_count += 1;
     }
 
     /// Appends the answer of a decision by a choice, a router or flows, not by a table of routes.
     /// `matched` contains the names of all matching branches, cases or patterns, if requested.
-    fn push_other(&mut self, decision: &Decision, matched: Option<&[Cow<'_, str>]>) {
+    fn push_uncommon_decision(&mut self, decision: &Decision, matched: Option<&[Cow<'_, str>]>) {
         let mut answer = serde_json::to_value(decision).unwrap_or_default();
         if let (Some(matched), Some(object)) = (matched, answer.as_object_mut()) {
             object.insert("matched".to_owned(), json!(matched));
@@ -223,12 +223,12 @@ impl AnswerBuilder {
 
     /// Appends an answer given as JSON. A member that has no column is left out.
     pub fn push_json(&mut self, answer: &Json) {
-        let row = self.rows;
+        let row = self.row_count;
         for column in &mut self.columns {
             let value = answer.get(column.role.name());
             column.append_at(row).push(value);
         }
-        self.rows += 1;
+        self.row_count += 1;
     }
 
     /// Appends the error of a row that is not a valid message.
@@ -240,10 +240,10 @@ impl AnswerBuilder {
 
     /// Returns the answers so far as a batch and resets the builder.
     pub fn finish(&mut self) -> RecordBatch {
-        let rows = std::mem::take(&mut self.rows);
+        let rows = std::mem::take(&mut self.row_count);
         let finish = |column: &mut LazyColumn| {
-            column.builder.push_nulls(rows - column.rows);
-            column.rows = 0;
+            column.builder.push_nulls(rows - column.row_count);
+            column.row_count = 0;
             column.builder.finish()
         };
         let columns = self.columns.iter_mut().map(finish).collect();

@@ -67,10 +67,10 @@ impl ColumnsError {
 /// language of its answers.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    json: BTreeSet<String>,
-    allow_missing: bool,
-    untyped: bool,
-    matched: bool,
+    json_columns: BTreeSet<String>,
+    allows_missing_columns: bool,
+    has_untyped_cells: bool,
+    adds_matched_column: bool,
     language: Language,
 }
 
@@ -79,14 +79,14 @@ impl Options {
     /// the Arrow extension type `arrow.json` need no such option.
     #[must_use]
     pub fn json(mut self, column: impl Into<String>) -> Options {
-        self.json.insert(column.into());
+        self.json_columns.insert(column.into());
         self
     }
 
     /// Allows a field that the rules read to have no column. Such a field is missing in every row.
     #[must_use]
     pub fn allow_missing(self) -> Options {
-        Options { allow_missing: true, ..self }
+        Options { allows_missing_columns: true, ..self }
     }
 
     /// Declares that text columns have untyped cells, such as CSV cells. If the rules read only
@@ -94,13 +94,13 @@ impl Options {
     /// parsing fails.
     #[must_use]
     pub fn untyped(self) -> Options {
-        Options { untyped: true, ..self }
+        Options { has_untyped_cells: true, ..self }
     }
 
     /// Adds a column `matched`, with the names of all matching routes, to the answers.
     #[must_use]
     pub fn matched(self) -> Options {
-        Options { matched: true, ..self }
+        Options { adds_matched_column: true, ..self }
     }
 
     /// Sets the language of error messages about rows.
@@ -114,7 +114,7 @@ impl Options {
     }
 
     pub(crate) fn wants_matched(&self) -> bool {
-        self.matched
+        self.adds_matched_column
     }
 }
 
@@ -128,7 +128,7 @@ pub(crate) struct Binding {
     pub bound: Vec<BoundField>,
     /// Whether the slots (the engine's variables for message fields) of all bound fields can be
     /// filled column by column. Otherwise they are filled row by row.
-    pub columnar: bool,
+    pub is_columnar: bool,
     /// The paths in messages at which the rules read decimals. Numbers there keep all digits and
     /// are not rounded to floats.
     decimal_paths: DecimalPaths,
@@ -163,7 +163,7 @@ pub(crate) struct BoundField {
     pub whole_kinds: KindSet,
     /// Whether the rules also read this field as text. In that case, a time must be converted to
     /// text.
-    pub as_text: bool,
+    pub is_read_as_text: bool,
     /// Whether the field is an object with the same fields in every row.
     pub is_object: bool,
     /// The fields of this object that the rules read; empty if the field is not an object.
@@ -171,7 +171,7 @@ pub(crate) struct BoundField {
     /// The kinds of value that the column can contain.
     column_kinds: KindSet,
     /// Whether the column type guarantees that all values of the column have the same type.
-    uniform: bool,
+    is_uniform: bool,
 }
 
 impl BoundField {
@@ -185,11 +185,11 @@ impl BoundField {
     fn is_columnar(&self) -> bool {
         match self.is_object {
             true => {
-                self.uniform
+                self.is_uniform
                     && !self.whole_kinds.has(Kind::Dict)
                     && self.inner_fields.iter().all(BoundField::is_columnar)
             }
-            false => self.uniform,
+            false => self.is_uniform,
         }
     }
 }
@@ -206,10 +206,11 @@ impl Binding {
         let mut binder = Binder { plan, needs, schema: &schema, options, problems: Vec::new() };
         let columns = binder.map_columns();
         let bound = binder.bind_in(ROOT_PATH, &columns, "");
-        let columnar = bound.iter().all(BoundField::is_columnar) && !plan.reads_kind(ROOT_PATH, Kind::Dict);
+        let is_columnar =
+            bound.iter().all(BoundField::is_columnar) && !plan.reads_kind(ROOT_PATH, Kind::Dict);
         match binder.problems {
             problems if problems.is_empty() => {
-                Ok(Binding { columns, bound, columnar, decimal_paths, schema })
+                Ok(Binding { columns, bound, is_columnar, decimal_paths, schema })
             }
             problems => Err(BindError { problems }),
         }
@@ -222,7 +223,7 @@ impl Binding {
             (field.name().clone(), FieldSource::Column(index, options.text_format(field, KindSet::ALL)))
         });
         let decimal_paths = DecimalPaths::default();
-        Binding { columns: columns.collect(), bound: Vec::new(), columnar: false, decimal_paths, schema }
+        Binding { columns: columns.collect(), bound: Vec::new(), is_columnar: false, decimal_paths, schema }
     }
 
     pub fn schema(&self) -> &SchemaRef {
@@ -288,9 +289,9 @@ impl Options {
     /// column.
     fn text_format(&self, field: &Field, kinds: KindSet) -> TextFormat {
         let texts = KindSet::STRING.union(KindSet::DATETIME).union(KindSet::VERSION);
-        if self.json.contains(field.name()) {
+        if self.json_columns.contains(field.name()) {
             TextFormat::Json
-        } else if self.untyped && (kinds.is_empty() || !kinds.is_subset(texts)) {
+        } else if self.has_untyped_cells && (kinds.is_empty() || !kinds.is_subset(texts)) {
             TextFormat::Untyped
         } else {
             TextFormat::Text
@@ -360,13 +361,14 @@ impl Binder<'_> {
     /// the record batch or, for a field inside an object, among the columns of that object.
     /// `inside` contains the bound fields of an object that has the same fields in every row;
     /// `None` for any other field. `column_kinds` are the kinds of value that the column can
-    /// contain. `uniform` is true if the column type guarantees that all its values have one type.
+    /// contain. `is_uniform` is true if the column type guarantees that all its values have one
+    /// type.
     fn bind_field(
         &self,
         index: usize,
         path_id: PathId,
         inside: Option<Vec<BoundField>>,
-        (column_kinds, uniform): (KindSet, bool),
+        (column_kinds, is_uniform): (KindSet, bool),
     ) -> BoundField {
         let is_object = inside.is_some();
         let kinds = [Kind::List, Kind::Dict].into_iter().filter(|kind| self.plan.reads_kind(path_id, *kind));
@@ -375,11 +377,11 @@ impl Binder<'_> {
             index,
             path_id,
             whole_kinds,
-            as_text: self.plan.accepted_kinds(path_id).has(Kind::String),
+            is_read_as_text: self.plan.accepted_kinds(path_id).has(Kind::String),
             is_object,
             inner_fields: inside.unwrap_or_default(),
             column_kinds,
-            uniform,
+            is_uniform,
         }
     }
 
@@ -428,7 +430,10 @@ impl Binder<'_> {
     /// Reports that the field `path` has no column, unless the rules or the options allow it to be
     /// missing. `names` are the existing columns, from which a similar name is suggested.
     fn report_missing<'n>(&mut self, path_id: PathId, path: &str, names: impl Iterator<Item = &'n str>) {
-        if self.options.allow_missing || self.plan.is_optional(path_id) || !self.needs.contains(path_id) {
+        if self.options.allows_missing_columns
+            || self.plan.is_optional(path_id)
+            || !self.needs.contains(path_id)
+        {
             return;
         }
         let names: Vec<&str> = names.collect();
@@ -450,14 +455,14 @@ impl Binder<'_> {
 
 /// Returns the kinds that a column's values can have, and whether all values have one type.
 fn column_kinds(field: &Field, text_format: TextFormat) -> (KindSet, bool) {
-    let uniform = match field.data_type() {
+    let is_uniform = match field.data_type() {
         DataType::Union(..) | DataType::Map(..) | DataType::Null => false,
         DataType::Dictionary(_, values) => {
             matches!(**values, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
         }
         _ => true,
     };
-    (possible_kinds(field, text_format), uniform && text_format == TextFormat::Text && !is_json(field))
+    (possible_kinds(field, text_format), is_uniform && text_format == TextFormat::Text && !is_json(field))
 }
 
 fn join_path(path: &str, name: &str) -> String {

@@ -6,9 +6,10 @@ use rulec_lang::value::Value;
 
 /// Number of rows whose slot values (values of message fields) are filled together. Small enough
 /// that these values stay in the processor's cache.
-pub(crate) const BLOCK_ROWS: usize = 64;
+pub(crate) const ROWS_PER_BLOCK: usize = 64;
 
-/// The slot values (values of the message fields that the rules read) of up to [`BLOCK_ROWS`] rows.
+/// The slot values (values of the message fields that the rules read) of up to [`ROWS_PER_BLOCK`]
+/// rows.
 pub(crate) struct RowBlock<'v> {
     values: Vec<Value<'v>>,
     slots_per_row: usize,
@@ -32,10 +33,10 @@ impl<'v> RowBlock<'v> {
         self.tree_rows = 0;
     }
 
-    /// Returns the cells of a slot (a message field that the rules read) in all rows. `present` is
-    /// the bit mask of the rows that have a value.
-    pub fn cells_of_slot(&mut self, slot: usize, present: u64) -> Cells<'_, 'v> {
-        Cells { values: &mut self.values, width: self.slots_per_row, slot, present }
+    /// Returns the cells of a slot (a message field that the rules read) in all rows.
+    /// `present_row_bits` is the bit mask of the rows that have a value.
+    pub fn cells_of_slot(&mut self, slot: usize, present_row_bits: u64) -> Cells<'_, 'v> {
+        Cells { values: &mut self.values, slots_per_row: self.slots_per_row, slot, present_row_bits }
     }
 
     /// Stores the value of one slot (a message field) of one row.
@@ -59,17 +60,17 @@ impl<'v> RowBlock<'v> {
 pub(crate) struct Cells<'c, 'v> {
     values: &'c mut [Value<'v>],
     /// Number of slots (message fields that the rules read) in each row.
-    width: usize,
+    slots_per_row: usize,
     slot: usize,
     /// Bit mask of the rows that have a value.
-    present: u64,
+    present_row_bits: u64,
 }
 
 impl<'v> Cells<'_, 'v> {
-    /// Stores the values of the rows whose bit in `present` is set. `values` has one value for each
-    /// row of the block, in order; the values of other rows are ignored. `kind` is the kind of all
-    /// `values`, and `kinds` are the kinds that the slot accepts. If the slot does not accept
-    /// `kind`, each value is first converted to an accepted kind.
+    /// Stores the values of the rows whose bit in `present_row_bits` is set. `values` has one value
+    /// for each row of the block, in order; the values of other rows are ignored. `kind` is the
+    /// kind of all `values`, and `kinds` are the kinds that the slot accepts. If the slot does not
+    /// accept `kind`, each value is first converted to an accepted kind.
     #[inline(always)]
     pub fn put_values(self, kind: Kind, kinds: KindSet, values: impl Iterator<Item = Value<'v>>) {
         if kinds.has(kind) {
@@ -81,13 +82,13 @@ impl<'v> Cells<'_, 'v> {
 
     #[inline(always)]
     fn store_all(self, values: impl Iterator<Item = Value<'v>>) {
-        let Cells { slot, present, .. } = self;
-        let rows = self.values.chunks_exact_mut(self.width.max(1)).zip(values);
-        if present == u64::MAX {
+        let Cells { slot, present_row_bits, .. } = self;
+        let rows = self.values.chunks_exact_mut(self.slots_per_row.max(1)).zip(values);
+        if present_row_bits == u64::MAX {
             rows.for_each(|(row, value)| set_slot(row, slot, value));
         } else {
             rows.enumerate()
-                .filter(|(index, _)| present >> index & 1 == 1)
+                .filter(|(index, _)| present_row_bits >> index & 1 == 1)
                 .for_each(|(_, (row, value))| set_slot(row, slot, value));
         }
     }

@@ -43,19 +43,19 @@ pub(crate) struct DictionaryTexts {
     texts: Vec<String>,
     keys: HashMap<String, i32>,
     /// True if each text is one serialized JSON value; false if each text is plain text.
-    pub json: bool,
+    pub is_json: bool,
 }
 
 impl PartialEq for DictionaryTexts {
     fn eq(&self, other: &DictionaryTexts) -> bool {
-        (&self.texts, self.json) == (&other.texts, other.json)
+        (&self.texts, self.is_json) == (&other.texts, other.is_json)
     }
 }
 
 impl DictionaryTexts {
     /// Creates an empty set of JSON texts.
     pub fn for_json() -> DictionaryTexts {
-        DictionaryTexts { json: true, ..DictionaryTexts::default() }
+        DictionaryTexts { is_json: true, ..DictionaryTexts::default() }
     }
 
     /// Returns the key of a text, and adds the text if it is new.
@@ -88,7 +88,7 @@ impl AnswerType {
         let field = Field::new(name, self.data_type(), true);
         match self {
             AnswerType::Json => field.with_extension_type(JsonType::default()),
-            AnswerType::DictionaryTexts(names) if names.json => {
+            AnswerType::DictionaryTexts(names) if names.is_json => {
                 field.with_metadata([(JSON_TEXTS_KEY.to_owned(), "true".to_owned())].into())
             }
             _ => field,
@@ -130,7 +130,7 @@ pub(crate) enum ColumnBuilder {
     Text(StringBuilder),
     Json(StringBuilder),
     DictionaryTexts(Arc<DictionaryTexts>, ArrayRef, KeyBuilder),
-    List { item: FieldRef, ends: Vec<i32>, nulls: NullBufferBuilder, items: Box<ColumnBuilder> },
+    List { item: FieldRef, item_ends: Vec<i32>, nulls: NullBufferBuilder, items: Box<ColumnBuilder> },
     Record { fields: Fields, names: Vec<String>, columns: Vec<ColumnBuilder>, nulls: NullBufferBuilder },
 }
 
@@ -187,7 +187,7 @@ impl ColumnBuilder {
             }
             AnswerType::List(inner) => ColumnBuilder::List {
                 item: inner.list_item_field(),
-                ends: vec![0],
+                item_ends: vec![0],
                 nulls: NullBufferBuilder::new(0),
                 items: Box::new(ColumnBuilder::new(inner)),
             },
@@ -217,7 +217,7 @@ impl ColumnBuilder {
             ColumnBuilder::DictionaryTexts(names, _, builder) => {
                 let dictionary_key = match value {
                     Some(Json::String(text)) => names.keys.get(text),
-                    Some(value) if names.json => names.keys.get(&value.to_string()),
+                    Some(value) if names.is_json => names.keys.get(&value.to_string()),
                     _ => None,
                 };
                 builder.push(dictionary_key.copied());
@@ -249,9 +249,9 @@ impl ColumnBuilder {
             ColumnBuilder::Decimal(builder, _) => builder.append_nulls(count),
             ColumnBuilder::Text(builder) | ColumnBuilder::Json(builder) => builder.append_nulls(count),
             ColumnBuilder::DictionaryTexts(_, _, builder) => builder.push_nulls(count),
-            ColumnBuilder::List { ends, nulls, .. } => {
-                let last = ends.last().copied().unwrap_or_default();
-                ends.resize(ends.len() + count, last);
+            ColumnBuilder::List { item_ends, nulls, .. } => {
+                let last = item_ends.last().copied().unwrap_or_default();
+                item_ends.resize(item_ends.len() + count, last);
                 nulls.append_n_nulls(count);
             }
             ColumnBuilder::Record { columns, nulls, .. } => {
@@ -300,9 +300,9 @@ impl ColumnBuilder {
     }
 
     fn end_list(&mut self, count: usize, is_present: bool) {
-        if let ColumnBuilder::List { ends, nulls, .. } = self {
-            let last = ends.last().copied().unwrap_or_default();
-            ends.push(last + i32::try_from(count).unwrap_or(0));
+        if let ColumnBuilder::List { item_ends, nulls, .. } = self {
+            let last = item_ends.last().copied().unwrap_or_default();
+            item_ends.push(last + i32::try_from(count).unwrap_or(0));
             nulls.append(is_present);
         }
     }
@@ -321,9 +321,9 @@ impl ColumnBuilder {
                 let keys = builder.finish();
                 Arc::new(DictionaryArray::<Int32Type>::new(keys, Arc::clone(texts)))
             }
-            ColumnBuilder::List { item, ends, nulls, items } => {
-                let ends = OffsetBuffer::new(std::mem::replace(ends, vec![0]).into());
-                Arc::new(ListArray::new(Arc::clone(item), ends, items.finish(), nulls.finish()))
+            ColumnBuilder::List { item, item_ends, nulls, items } => {
+                let item_ends = OffsetBuffer::new(std::mem::replace(item_ends, vec![0]).into());
+                Arc::new(ListArray::new(Arc::clone(item), item_ends, items.finish(), nulls.finish()))
             }
             ColumnBuilder::Record { fields, columns, nulls, .. } => {
                 let columns: Vec<ArrayRef> = columns.iter_mut().map(ColumnBuilder::finish).collect();

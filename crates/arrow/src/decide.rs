@@ -3,7 +3,7 @@
 
 use crate::answers::AnswerBuilder;
 use crate::bind::{Binding, ColumnsError, Options};
-use crate::block::{BLOCK_ROWS, RowBlock};
+use crate::block::{ROWS_PER_BLOCK, RowBlock};
 use crate::cell::TypedColumn;
 use crate::rows::{self, Part, RowError};
 use crate::typed_columns::ColumnFill;
@@ -187,7 +187,7 @@ fn decide_rows(
     mut on_row: impl FnMut(usize, Result<Decision, RowError>),
 ) {
     let rows = part.batch.num_rows();
-    let fill = session.plan().filter(|_| binding.columnar && part.broken.is_empty());
+    let fill = session.plan().filter(|_| binding.is_columnar && part.broken.is_empty());
     let Some(fill) = fill.map(|plan| ColumnFill::new(plan, &binding.bound, message, rows)) else {
         for row in 0..rows {
             on_row(row, part.error(row).map_or_else(|| decide_row(session, binding, message, row), Err));
@@ -195,9 +195,9 @@ fn decide_rows(
         return;
     };
     let mut bump = Bump::new();
-    for start in (0..rows).step_by(BLOCK_ROWS) {
+    for start in (0..rows).step_by(ROWS_PER_BLOCK) {
         bump.reset();
-        let (block_rows, mut block) = (start..rows.min(start + BLOCK_ROWS), RowBlock::new());
+        let (block_rows, mut block) = (start..rows.min(start + ROWS_PER_BLOCK), RowBlock::new());
         fill.fill_block(block_rows.clone(), &bump, &mut block);
         for (index, row) in block_rows.enumerate() {
             let decision = block.row_slots(index).and_then(|slots| session.decide_slots(slots));
@@ -318,11 +318,11 @@ impl Messages {
         for row in 0..part.batch.num_rows() {
             // Every key in an error is masked, because it is not known here which fields are
             // private.
-            let masked = |error| Privacy::Private(None).mask_error(error);
+            let mask_error = |error| Privacy::Private(None).mask_error(error);
             on_message(
                 row,
                 part.error(row).map_or_else(
-                    || rows::row_to_json(&message, row, self.binding.decimal_paths(), masked),
+                    || rows::row_to_json(&message, row, self.binding.decimal_paths(), mask_error),
                     Err,
                 ),
             );

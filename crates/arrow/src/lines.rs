@@ -28,7 +28,7 @@ pub fn write_lines(answers: &RecordBatch, first: u64, out: &mut impl Write) -> i
         })
         .collect();
     for row in 0..answers.num_rows() {
-        let line = AnswerLine { columns: &columns, row, number: first + row as u64 };
+        let line = AnswerLine { columns: &columns, row, line_number: first + row as u64 };
         serde_json::to_writer(&mut *out, &line)?;
         out.write_all(b"\n")?;
     }
@@ -54,7 +54,7 @@ fn column_decimal_paths(column: &Field) -> DecimalPaths {
 struct AnswerLine<'a> {
     columns: &'a [(&'a str, TypedColumn<'a>)],
     row: usize,
-    number: u64,
+    line_number: u64,
 }
 
 impl AnswerLine<'_> {
@@ -75,7 +75,7 @@ impl AnswerLine<'_> {
 impl Serialize for AnswerLine<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("line", &self.number)?;
+        map.serialize_entry("line", &self.line_number)?;
         let has_error = !matches!(self.cell("error"), CellValue::Null);
         let has_args = self.columns.iter().any(|(name, _)| *name == "args");
         for (name, reader) in self.columns {

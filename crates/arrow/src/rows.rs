@@ -69,7 +69,7 @@ fn fill_field<'b>(filler: &mut SlotFiller<'b>, field: &BoundField, cell: CellVal
             return Some(filler.put_unread(path_id, Kind::Dict));
         }
         CellValue::Struct(..) | CellValue::Map(..) => return fill_object(filler, field, cell),
-        CellValue::Time(time) if !field.as_text => Value::DateTime(time),
+        CellValue::Time(time) if !field.is_read_as_text => Value::DateTime(time),
         cell => cell_to_value(filler.bump(), cell)?,
     };
     Some(filler.put_value(path_id, value))
@@ -155,7 +155,7 @@ fn inner_cell_to_value<'b>(bump: &'b Bump, cell: CellValue<'b>, representable: &
 }
 
 /// Converts a row to a parsed JSON message. Numbers at the paths `decimal_paths` keep all their
-/// digits. In an error about invalid JSON, `masked` hides the keys that the caller treats as
+/// digits. In an error about invalid JSON, `mask_error` hides the keys that the caller treats as
 /// private.
 ///
 /// # Errors
@@ -164,15 +164,16 @@ pub(crate) fn row_to_json(
     message: &TypedColumn<'_>,
     row: usize,
     decimal_paths: &DecimalPaths,
-    masked: impl Fn(JsonError) -> JsonError,
+    mask_error: impl Fn(JsonError) -> JsonError,
 ) -> Result<Json, RowError> {
     let mut object = Map::new();
     for (name, column) in message.fields() {
         match column.cell(row) {
             CellValue::Null => {}
             CellValue::Json(text) => {
-                let error =
-                    |error: JsonError| RowError::from_json_error(name, &masked(error.with_keys_added(name)));
+                let error = |error: JsonError| {
+                    RowError::from_json_error(name, &mask_error(error.with_keys_added(name)))
+                };
                 let decimal_paths = decimal_paths.field(name).unwrap_or(DecimalPaths::none());
                 let value = json::parse_exact(text, decimal_paths).map_err(error)?;
                 object.insert((*name).to_owned(), value);

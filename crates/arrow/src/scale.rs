@@ -21,11 +21,11 @@ pub(crate) fn scaled_integer(argument: &Json, scale: u8) -> Option<i128> {
 /// if there is no limit, or if such a decimal may need more than the 38 digits of an Arrow decimal.
 pub(crate) fn argument_scale(program: &Program, argument: &Expr) -> Option<u8> {
     let max_scale = usize::from(arrow_schema::DECIMAL128_MAX_PRECISION) - MAX_DIGITS;
-    let scale = scale_of(program, argument)?;
+    let scale = decimal_scale_of(program, argument)?;
     u8::try_from(scale).ok().filter(|scale| usize::from(*scale) <= max_scale)
 }
 
-fn scale_of(program: &Program, expr: &Expr) -> Option<u32> {
+fn decimal_scale_of(program: &Program, expr: &Expr) -> Option<u32> {
     match &expr.kind {
         _ if expr.ty.kinds == KindSet::INT => Some(0),
         ExprKind::Const(constant) => constant.value().to_decimal().map(Decimal::scale),
@@ -37,14 +37,16 @@ fn scale_of(program: &Program, expr: &Expr) -> Option<u32> {
             _ => None,
         },
         ExprKind::Op(Op::Add | Op::Sub | Op::Coalesce, left, Some(right)) => {
-            Some(scale_of(program, left)?.max(scale_of(program, right)?))
+            Some(decimal_scale_of(program, left)?.max(decimal_scale_of(program, right)?))
         }
         ExprKind::Op(Op::Mul, left, Some(right)) => {
-            scale_of(program, left)?.checked_add(scale_of(program, right)?)
+            decimal_scale_of(program, left)?.checked_add(decimal_scale_of(program, right)?)
         }
-        ExprKind::If { then, other, .. } => Some(scale_of(program, then)?.max(scale_of(program, other)?)),
+        ExprKind::If { then, other, .. } => {
+            Some(decimal_scale_of(program, then)?.max(decimal_scale_of(program, other)?))
+        }
         ExprKind::Let(id) => match program.let_body(*id) {
-            Term::Expr(body) => scale_of(program, body),
+            Term::Expr(body) => decimal_scale_of(program, body),
             Term::Cond(_) => None,
         },
         _ => None,

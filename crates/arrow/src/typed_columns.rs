@@ -20,7 +20,7 @@ pub(crate) struct ColumnFill<'b> {
     column_slots: Vec<ColumnSlot<'b>>,
     slots_per_row: usize,
     /// Number of rows in the batch whose columns fill the slots.
-    rows: usize,
+    row_count: usize,
     /// Rows that have all fields that the declared input requires; `None` if every row has all
     /// these fields.
     complete_rows: Option<BooleanBuffer>,
@@ -35,10 +35,10 @@ struct ColumnSlot<'b> {
     /// guarantees them.
     required_kinds: Option<KindSet>,
     /// The only texts that the declared input allows; `None` if it allows every text.
-    values: Option<Enumeration>,
+    allowed_values: Option<Enumeration>,
     /// Whether the rules also read this field as text. In that case, a time must be converted to
     /// text.
-    as_text: bool,
+    is_read_as_text: bool,
 }
 
 impl<'b> ColumnFill<'b> {
@@ -48,12 +48,12 @@ impl<'b> ColumnFill<'b> {
         plan: &InputPlan,
         bound: &[BoundField],
         message: &'b TypedColumn<'b>,
-        rows: usize,
+        row_count: usize,
     ) -> ColumnFill<'b> {
         let mut column_fill = ColumnFill {
             column_slots: Vec::new(),
             slots_per_row: plan.slot_count(),
-            rows,
+            row_count,
             complete_rows: None,
         };
         column_fill.add_object(plan, ROOT_PATH, bound, message.fields(), None);
@@ -76,7 +76,7 @@ impl<'b> ColumnFill<'b> {
             let column = field.and_then(|field| Some((field, &columns.get(field.index)?.1)));
             let Some((field, reader)) = column else {
                 if is_required {
-                    self.keep_rows_with(parent_nulls, Some(&BooleanBuffer::new_unset(self.rows)));
+                    self.keep_rows_with(parent_nulls, Some(&BooleanBuffer::new_unset(self.row_count)));
                 }
                 continue;
             };
@@ -94,10 +94,17 @@ impl<'b> ColumnFill<'b> {
                 .input_contract(child)
                 .map(|(kinds, _)| kinds)
                 .filter(|kinds| !field.is_always_of(*kinds));
-            let values = plan.allowed_texts(child).cloned();
-            if !slots.is_empty() || required_kinds.is_some() || values.is_some() {
-                let as_text = field.as_text;
-                self.column_slots.push(ColumnSlot { reader, nulls, slots, required_kinds, values, as_text });
+            let allowed_values = plan.allowed_texts(child).cloned();
+            if !slots.is_empty() || required_kinds.is_some() || allowed_values.is_some() {
+                let is_read_as_text = field.is_read_as_text;
+                self.column_slots.push(ColumnSlot {
+                    reader,
+                    nulls,
+                    slots,
+                    required_kinds,
+                    allowed_values,
+                    is_read_as_text,
+                });
             }
         }
     }
@@ -117,7 +124,7 @@ impl<'b> ColumnFill<'b> {
     }
 
     /// Fills the slots (the engine's variables for message fields) of a range of at most
-    /// [`BLOCK_ROWS`](crate::block::BLOCK_ROWS) rows.
+    /// [`ROWS_PER_BLOCK`](crate::block::ROWS_PER_BLOCK) rows.
     pub fn fill_block<'v>(&'v self, rows: Range<usize>, bump: &'v Bump, block: &mut RowBlock<'v>) {
         block.reset(self.slots_per_row, rows.len());
         if let Some(complete_rows) = &self.complete_rows {
@@ -129,8 +136,8 @@ impl<'b> ColumnFill<'b> {
     }
 }
 
-/// Returns the bits of a range of at most [`BLOCK_ROWS`](crate::block::BLOCK_ROWS) rows as one
-/// integer. The lowest bit belongs to the first row.
+/// Returns the bits of a range of at most [`ROWS_PER_BLOCK`](crate::block::ROWS_PER_BLOCK) rows as
+/// one integer. The lowest bit belongs to the first row.
 fn row_bits(buffer: &BooleanBuffer, rows: &Range<usize>) -> u64 {
     let chunks = BitChunks::new(buffer.values(), buffer.offset() + rows.start, rows.len());
     chunks.iter_padded().next().unwrap_or_default()
@@ -141,7 +148,7 @@ impl ColumnSlot<'_> {
         let nulls = self.nulls.as_ref().filter(|nulls| nulls.null_count() > 0);
         let present = nulls.map_or(u64::MAX, |nulls| row_bits(nulls.inner(), &rows));
         let is_filled = self.required_kinds.is_none()
-            && self.values.is_none()
+            && self.allowed_values.is_none()
             && self.slots.iter().all(|(slot, kinds)| {
                 self.reader.fill_slots(rows.clone(), bump, *kinds, block.cells_of_slot(*slot, present))
             });
@@ -156,11 +163,11 @@ impl ColumnSlot<'_> {
                 // The cell is a null in a dictionary, or a non-finite number. A decision from the
                 // JSON tree reports the missing field.
                 CellValue::Null => None,
-                CellValue::Time(time) if !self.as_text => Some(Value::DateTime(time)),
+                CellValue::Time(time) if !self.is_read_as_text => Some(Value::DateTime(time)),
                 cell => cell_to_value(bump, cell),
             };
             let meets_contract = |value: &Value<'_>| {
-                let value = value.read_one_of(self.values.as_ref());
+                let value = value.read_one_of(self.allowed_values.as_ref());
                 !self.required_kinds.map_or(value, |kinds| value.read_as(kinds)).is_missing()
             };
             match value.filter(meets_contract) {

@@ -77,19 +77,23 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             KEPT = MAX_KEPT_MESSAGES
         ));
     }
-    let measured = measure_decisions(&mut entry.session(), &lines, Duration::from_secs(args.seconds));
-    let report =
-        BenchReport { rules: rules.program().rules.len(), load_time: loaded, lines: &lines, measured };
+    let measured_times = measure_decisions(&mut entry.session(), &lines, Duration::from_secs(args.seconds));
+    let report = BenchReport {
+        rule_count: rules.program().rules.len(),
+        load_time: loaded,
+        lines: &lines,
+        measured_times,
+    };
     report.print(args, out)?;
     Ok(if rejected_messages == 0 { Status::Success } else { Status::Errors })
 }
 
 /// The times that `rulec bench` measured, in nanoseconds per decision.
 struct DecisionTimes {
-    decided: u64,
-    mean: f64,
+    decision_count: u64,
+    mean_nanoseconds: f64,
     /// Times of the decisions that were timed one by one, in ascending order.
-    sorted_times: Vec<u64>,
+    sorted_nanoseconds: Vec<u64>,
 }
 
 fn measure_decisions(session: &mut Session, lines: &[Vec<u8>], budget: Duration) -> DecisionTimes {
@@ -106,32 +110,33 @@ fn measure_decisions(session: &mut Session, lines: &[Vec<u8>], budget: Duration)
         decided += lines.len() as u64;
     }
     let mean = phase_start.elapsed().as_nanos() as f64 / decided.max(1) as f64;
-    let (mut sorted_times, phase_start) = (Vec::new(), Instant::now());
+    let (mut sorted_nanoseconds, phase_start) = (Vec::new(), Instant::now());
     for line in lines.iter().cycle() {
         let start = Instant::now();
         let _ = black_box(session.decide_line(line));
-        sorted_times.push(start.elapsed().as_nanos() as u64);
-        if sorted_times.len() >= MAX_TIMED_DECISIONS || phase_start.elapsed() >= budget / 2 {
+        sorted_nanoseconds.push(start.elapsed().as_nanos() as u64);
+        if sorted_nanoseconds.len() >= MAX_TIMED_DECISIONS || phase_start.elapsed() >= budget / 2 {
             break;
         }
     }
-    sorted_times.sort_unstable();
-    DecisionTimes { decided, mean, sorted_times }
+    sorted_nanoseconds.sort_unstable();
+    DecisionTimes { decision_count: decided, mean_nanoseconds: mean, sorted_nanoseconds }
 }
 
 struct BenchReport<'a> {
-    rules: usize,
+    rule_count: usize,
     load_time: Duration,
     lines: &'a [Vec<u8>],
-    measured: DecisionTimes,
+    measured_times: DecisionTimes,
 }
 
 impl BenchReport<'_> {
     fn print(&self, args: &Args, out: &mut Out) -> Result<(), CliError> {
-        let DecisionTimes { decided, mean, sorted_times } = &self.measured;
+        let DecisionTimes { decision_count: decided, mean_nanoseconds: mean, sorted_nanoseconds } =
+            &self.measured_times;
         let percentile = |share: f64| {
-            sorted_times
-                .get((sorted_times.len().saturating_sub(1) as f64 * share) as usize)
+            sorted_nanoseconds
+                .get((sorted_nanoseconds.len().saturating_sub(1) as f64 * share) as usize)
                 .copied()
                 .unwrap_or_default()
         };
@@ -140,7 +145,7 @@ impl BenchReport<'_> {
         let per_second = 1e9 / mean;
         if args.format == Format::Json {
             let figures = json!({
-                "rules": self.rules,
+                "rules": self.rule_count,
                 "engine": args.engine.engine_name(),
                 "messages": self.lines.len(),
                 "bytes_per_message": bytes,
@@ -155,7 +160,7 @@ impl BenchReport<'_> {
             });
             return out.write_json_line(&figures.to_string());
         }
-        let (rules, lines) = (self.rules, self.lines.len());
+        let (rules, lines) = (self.rule_count, self.lines.len());
         let rules = singular_or_plural(rules, message!("1 rule"), message!("{rules} rules"));
         let messages = singular_or_plural(lines, message!("1 message"), message!("{lines} messages"));
         let loaded = format!("{loaded:.1}");

@@ -92,26 +92,27 @@ const MAX_SHOWN_FINDINGS: usize = 100;
 /// [`MAX_SHOWN_FINDINGS`] findings are shown: first the errors, and then warnings up to the same
 /// total.
 struct FindingQuota {
-    errors: usize,
-    warnings: usize,
-    not_shown: usize,
+    errors_left: usize,
+    warnings_left: usize,
+    hidden_count: usize,
 }
 
 impl FindingQuota {
     fn new(compiled: &Compiled) -> Self {
         let errors = compiled.diagnostics().iter().filter(|diagnostic| diagnostic.is_error()).count();
         FindingQuota {
-            errors: MAX_SHOWN_FINDINGS,
-            warnings: MAX_SHOWN_FINDINGS.saturating_sub(errors),
-            not_shown: 0,
+            errors_left: MAX_SHOWN_FINDINGS,
+            warnings_left: MAX_SHOWN_FINDINGS.saturating_sub(errors),
+            hidden_count: 0,
         }
     }
 
     fn admits(&mut self, finding: &ReportedDiagnostic<'_>) -> bool {
-        let remaining = if finding.diagnostic.is_error() { &mut self.errors } else { &mut self.warnings };
+        let remaining =
+            if finding.diagnostic.is_error() { &mut self.errors_left } else { &mut self.warnings_left };
         let admitted = *remaining > 0;
         *remaining = remaining.saturating_sub(1);
-        self.not_shown += usize::from(!admitted);
+        self.hidden_count += usize::from(!admitted);
         admitted
     }
 }
@@ -141,11 +142,11 @@ impl Args {
 
 /// Numbers of errors and warnings in all checked files, for the summary and the exit status.
 struct FindingCounts {
-    errors: usize,
-    warnings: usize,
-    denied: usize,
+    error_count: usize,
+    warning_count: usize,
+    denied_count: usize,
     /// Number of tables whose worst-case cost exceeds the allowed maximum.
-    too_costly: usize,
+    costly_table_count: usize,
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
@@ -192,8 +193,13 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     }
     out.flush()?;
     let errors = findings.iter().filter(|finding| finding.diagnostic.is_error()).count();
-    let denied = findings.iter().filter(|finding| finding.denied).count();
-    let tally = FindingCounts { errors, warnings: findings.len() - errors, denied, too_costly };
+    let denied = findings.iter().filter(|finding| finding.is_denied).count();
+    let tally = FindingCounts {
+        error_count: errors,
+        warning_count: findings.len() - errors,
+        denied_count: denied,
+        costly_table_count: too_costly,
+    };
     print_totals(term, compiled.len(), &tally);
     let first = by_severity(&findings).into_iter().next();
     if let (Some(first), Format::Human) = (first, args.format) {
@@ -220,7 +226,7 @@ fn reported_findings<'a>(
             let level =
                 if diagnostic.is_error() { WarningLevel::Warn } else { settings.level(diagnostic.code) };
             let identity = (found.primary_location(), diagnostic.code, diagnostic.message.clone());
-            found.denied = level == WarningLevel::Deny;
+            found.is_denied = level == WarningLevel::Deny;
             if level != WarningLevel::Allow && reported.insert(identity) {
                 findings.push(found);
             }
@@ -235,7 +241,7 @@ fn reported_findings<'a>(
 fn by_severity<'a>(findings: &[ReportedDiagnostic<'a>]) -> Vec<ReportedDiagnostic<'a>> {
     let rank = |finding: &ReportedDiagnostic<'_>| match finding.diagnostic.code {
         _ if finding.diagnostic.is_error() => 0,
-        _ if finding.denied => 1,
+        _ if finding.is_denied => 1,
         Code::UnreadField => 5,
         Code::NoDefault | Code::NegationFallsThrough | Code::WinsWithout => 3,
         Code::Unused
@@ -261,16 +267,16 @@ fn print_findings(findings: &[ReportedDiagnostic<'_>], term: &Term, out: &mut Ou
         let mut quota = FindingQuota::new(file_findings[0].compiled);
         for finding in file_findings.iter().filter(|finding| quota.admits(finding)) {
             match finding.diagnostic.code {
-                Code::UnreadField if !finding.denied => {
+                Code::UnreadField if !finding.is_denied => {
                     out.write_line(&report::format_concise(finding))?;
                     out.write_line("")?;
                 }
                 _ => out.write_styled(&report::format_human(finding, color))?,
             }
         }
-        if quota.not_shown > 0 {
+        if quota.hidden_count > 0 {
             let file = file_findings[0].compiled.target.display_name();
-            let more = message!("… and {} more in {file}; `--format json` lists all", quota.not_shown);
+            let more = message!("… and {} more in {file}; `--format json` lists all", quota.hidden_count);
             out.write_message(&more)?;
             out.write_line("")?;
         }
@@ -280,30 +286,30 @@ fn print_findings(findings: &[ReportedDiagnostic<'_>], term: &Term, out: &mut Ou
 
 fn print_totals(term: &Term, files: usize, tally: &FindingCounts) {
     let mut parts = Vec::new();
-    if tally.errors > 0 {
+    if tally.error_count > 0 {
         parts.push(singular_or_plural(
-            tally.errors,
+            tally.error_count,
             message!("1 error"),
-            message!("{} errors", tally.errors),
+            message!("{} errors", tally.error_count),
         ));
     }
-    if tally.warnings > 0 {
+    if tally.warning_count > 0 {
         let warnings = singular_or_plural(
-            tally.warnings,
+            tally.warning_count,
             message!("1 warning"),
-            message!("{} warnings", tally.warnings),
+            message!("{} warnings", tally.warning_count),
         );
-        parts.push(match tally.denied {
+        parts.push(match tally.denied_count {
             0 => warnings,
-            denied if denied == tally.warnings => message!("{warnings} (denied)"),
+            denied if denied == tally.warning_count => message!("{warnings} (denied)"),
             denied => message!("{warnings} ({denied} denied)"),
         });
     }
-    if tally.too_costly > 0 {
+    if tally.costly_table_count > 0 {
         let tables = singular_or_plural(
-            tally.too_costly,
+            tally.costly_table_count,
             message!("1 table"),
-            message!("{} tables", tally.too_costly),
+            message!("{} tables", tally.costly_table_count),
         );
         parts.push(message!("{tables} over `max-cost`"));
     }

@@ -28,7 +28,7 @@ pub struct CompileTarget {
     /// Index of the command-line argument that names the folder in which the file was found. Only
     /// files found by the same argument are searched for imports of each other. `None` if the
     /// command line names the file itself.
-    pub folder_argument: Option<usize>,
+    pub folder_argument_index: Option<usize>,
 }
 
 pub struct Compiled {
@@ -51,15 +51,15 @@ pub const STDIN_NAME: &str = "<stdin>";
 
 /// Number of bytes at the start of a file that show whether the file is an artifact (compiled
 /// rules).
-const HEADER_BYTES: u64 = 64;
+const ARTIFACT_HEADER_BYTES: u64 = 64;
 
 /// True if a file starts like compiled rules (an artifact). Also true for a file `*.rulec` that is
 /// not text, so that a damaged header is reported as damage and not as a syntax error. False if the
 /// file cannot be read; the code that loads the file then reports the error.
 pub fn is_artifact(path: &Path) -> bool {
     let mut header = Vec::new();
-    let is_read =
-        open_regular(path).is_ok_and(|(file, _)| file.take(HEADER_BYTES).read_to_end(&mut header).is_ok());
+    let is_read = open_regular(path)
+        .is_ok_and(|(file, _)| file.take(ARTIFACT_HEADER_BYTES).read_to_end(&mut header).is_ok());
     let is_named_so = path.extension().is_some_and(|extension| extension == "rulec");
     is_read && (artifact::is_artifact(&header) || is_named_so && header.contains(&0))
 }
@@ -149,7 +149,7 @@ impl CompileTarget {
         let shown = self.display_name();
         if !self.is_stdin()
             && !self.path.exists()
-            && let Some(remedy) = usage::rules_come_first(&self.path)
+            && let Some(remedy) = usage::rules_come_first_tip(&self.path)
         {
             return Err(CliError::usage(message!("`{shown}` is not a file of rules; {remedy}")));
         }

@@ -24,14 +24,15 @@ pub struct CoverageMinimum {
 }
 
 /// The kinds of items, such as routes and conditions, that coverage counts.
-const KINDS: [&str; 8] = ["route", "branch", "case", "pattern", "flow", "default", "rule", "condition"];
+const COVERED_KINDS: [&str; 8] =
+    ["route", "branch", "case", "pattern", "flow", "default", "rule", "condition"];
 
 /// Parses a coverage minimum in percent, such as `90` for all kinds or `route=100` for one kind.
 pub fn parse_minimum(text: &str) -> Result<CoverageMinimum, String> {
     let (kind, number) = text.split_once('=').map_or((None, text), |(kind, number)| (Some(kind), number));
     let kind = kind.map(|kind| kind.strip_suffix('s').unwrap_or(kind));
-    if let Some(kind) = kind.filter(|kind| !KINDS.contains(kind)) {
-        let message = message!("there is no kind `{kind}`; the kinds are {}", KINDS.join(", "));
+    if let Some(kind) = kind.filter(|kind| !COVERED_KINDS.contains(kind)) {
+        let message = message!("there is no kind `{kind}`; the kinds are {}", COVERED_KINDS.join(", "));
         return Err(localized(&message).into_owned());
     }
     match number.trim_end_matches('%').parse::<f64>() {
@@ -45,8 +46,8 @@ pub fn parse_minimum(text: &str) -> Result<CoverageMinimum, String> {
 /// The number of items of one kind (such as routes), and how many of them are covered.
 pub struct CoveredShare {
     kind: &'static str,
-    covered: usize,
-    total: usize,
+    covered_count: usize,
+    item_count: usize,
 }
 
 /// Counts the covered items and all items of each kind, such as `route`, over several files.
@@ -65,16 +66,16 @@ fn count_by_kind(items: &[CoveredItem]) -> Vec<CoveredShare> {
     let share_of = |kind: &'static str| {
         let of_kind = || items.iter().filter(move |item| item.what == kind);
         let covered = of_kind().filter(|item| item.gap.is_none()).count();
-        CoveredShare { kind, covered, total: of_kind().count() }
+        CoveredShare { kind, covered_count: covered, item_count: of_kind().count() }
     };
-    KINDS.into_iter().map(share_of).filter(|share| share.total > 0).collect()
+    COVERED_KINDS.into_iter().map(share_of).filter(|share| share.item_count > 0).collect()
 }
 
 /// Returns a message for each kind whose covered share is below its minimum. A minimum for one kind
 /// takes precedence over a minimum for all kinds.
 pub fn shares_below(shares: &[CoveredShare], minimums: &[CoverageMinimum]) -> Vec<Message> {
     let mut failures = Vec::new();
-    for CoveredShare { kind, covered, total } in shares {
+    for CoveredShare { kind, covered_count: covered, item_count: total } in shares {
         let own = minimums.iter().rfind(|minimum| minimum.kind.as_deref() == Some(*kind));
         let Some(minimum) = own.or(minimums.iter().rfind(|minimum| minimum.kind.is_none())) else { continue };
         let percent = *covered as f64 * 100.0 / *total as f64;
@@ -115,7 +116,7 @@ pub fn format_text(compiled: &Compiled, coverage: &Coverage<'_>, findings: &[Fin
     out
 }
 
-fn share_text(CoveredShare { kind, covered, total }: &CoveredShare) -> Message {
+fn share_text(CoveredShare { kind, covered_count: covered, item_count: total }: &CoveredShare) -> Message {
     match *kind {
         "route" => message!("{covered} of {total} routes chosen"),
         "branch" => message!("{covered} of {total} branches chosen"),

@@ -60,7 +60,7 @@ pub struct Args {
 
 /// Maximum number of example messages shown for each kind of changed decision. A kind is a pair of
 /// routes: one that the old version chose, and one that the new version chooses.
-const MAX_EXAMPLES: usize = 3;
+const MAX_EXAMPLES_PER_FLIP: usize = 3;
 
 #[derive(Serialize)]
 struct DiffReport<'a> {
@@ -279,10 +279,10 @@ fn replay_messages(
     let (input, name, _) = open_input(Some(path), term)?;
     let mut lines = LineReader::new(name, input);
     // A line is either a message, or a logged decision that contains the message.
-    let (mut places, message) = (DecimalPaths::default(), "message".into());
+    let (mut decimal_paths, message) = (DecimalPaths::default(), "message".into());
     for entry in &entries {
-        places.add_field(&message, entry.decimal_paths().clone());
-        places.merge(entry.decimal_paths().clone());
+        decimal_paths.add_field(&message, entry.decimal_paths().clone());
+        decimal_paths.merge(entry.decimal_paths().clone());
     }
     // Each version has its own history, with the decisions that this version made.
     let mut sessions = entries.map(|entry| entry.session().with_history(Arc::new(MemoryStore::default())));
@@ -294,7 +294,7 @@ fn replay_messages(
             if text.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
-            let Ok(message) = json::parse_object_bytes_exact(text, &places) else {
+            let Ok(message) = json::parse_object_bytes_exact(text, &decimal_paths) else {
                 replay.refused += 1;
                 continue;
             };
@@ -330,7 +330,7 @@ fn replay_messages(
                 examples: Vec::new(),
             });
             flip.count += 1;
-            if flip.examples.len() < MAX_EXAMPLES {
+            if flip.examples.len() < MAX_EXAMPLES_PER_FLIP {
                 flip.examples.push(ExampleMessage { line, message: mask_private(message) });
             }
         }

@@ -45,20 +45,20 @@ pub struct Args {
 /// Statistics about a decision log, apart from coverage.
 #[derive(Default)]
 struct LogSummary {
-    decisions: usize,
+    decision_count: usize,
     /// Number of logged decisions whose message was not logged.
-    without_message: usize,
+    without_message_count: usize,
     /// Number of log lines that are not decisions by an entry (table, choice or router) of these
     /// rules.
-    foreign_lines: usize,
+    foreign_line_count: usize,
     /// Number of log lines that are results of routers, printed by `rulec run`. They are not
     /// counted as decisions, because they do not name the chosen case.
-    unnamed_cases: usize,
+    unnamed_case_count: usize,
     /// Number of logged decisions for which these rules now choose another route.
-    changed_decisions: usize,
+    changed_decision_count: usize,
     /// Line number of the first logged decision for which these rules now choose another route;
     /// `None` without such a decision.
-    first_change: Option<u64>,
+    first_changed_line: Option<u64>,
     /// Time of the earliest logged decision; `None` if the log contains no times.
     first_time: Option<String>,
     /// Time of the latest logged decision; `None` if the log contains no times.
@@ -90,13 +90,13 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         |error| Privacy::Private(None).mask_error(error),
         |number, line| summary.add_line(number, line, matcher.as_ref(), &mut coverage),
     )?;
-    if summary.decisions == 0 && summary.unnamed_cases > 0 {
+    if summary.decision_count == 0 && summary.unnamed_case_count > 0 {
         let log = args.log.display();
         return Err(CliError::error(message!(
             "`{log}` does not name the cases of routers; write a log with `rulec run --log`"
         )));
     }
-    if summary.decisions == 0 {
+    if summary.decision_count == 0 {
         let log = args.log.display();
         return Err(CliError::error(message!(
             "`{log}` contains no decision of these rules: a line of a decision log has a `route`, and an \
@@ -121,15 +121,15 @@ impl LogSummary {
         }
         let is_router_output = log::is_router_output(&line);
         let Some(logged) = log::parse_decision(line) else {
-            *if is_router_output { &mut self.unnamed_cases } else { &mut self.foreign_lines } += 1;
+            *if is_router_output { &mut self.unnamed_case_count } else { &mut self.foreign_line_count } += 1;
             return;
         };
         let program = rules.program();
         let Some(table) = program.table_named(&logged.entry).map(|id| &program.tables[id.index()]) else {
-            self.foreign_lines += 1;
+            self.foreign_line_count += 1;
             return;
         };
-        self.decisions += 1;
+        self.decision_count += 1;
         if let Some(time) = logged.time {
             let is_earliest = self.first_time.as_deref().is_none_or(|first| *time < *first);
             let is_latest = self.last_time.as_deref().is_none_or(|last| *time > *last);
@@ -138,7 +138,7 @@ impl LogSummary {
         }
         let path: Vec<&str> = logged.path.iter().map(String::as_str).collect();
         let Some(message) = logged.message else {
-            self.without_message += 1;
+            self.without_message_count += 1;
             coverage.add_outcome(&path, logged.route.as_deref(), logged.pattern.as_deref());
             return;
         };
@@ -149,8 +149,8 @@ impl LogSummary {
         // Only routes and routers are compared with the log. Flows and choices may also be selected
         // by the intent classifier or by a language model.
         if matches!(table.kind, TableKind::Routes | TableKind::Router) && explanation.chosen != logged.route {
-            self.changed_decisions += 1;
-            self.first_change.get_or_insert(number);
+            self.changed_decision_count += 1;
+            self.first_changed_line.get_or_insert(number);
         }
         // The classifier abstained, and a language model chose the flow.
         let is_model_choice = matcher.is_some() && explanation.chosen.is_none() && logged.route.is_some();
@@ -167,32 +167,32 @@ impl LogSummary {
         coverage: &Coverage<'_>,
         out: &mut Out,
     ) -> Result<(), CliError> {
-        let decisions = coverage::decision_count_text(self.decisions);
+        let decisions = coverage::decision_count_text(self.decision_count);
         out.write_message(&match (&self.first_time, &self.last_time) {
             (Some(first), Some(last)) => message!("{decisions} from {first} to {last}"),
             _ => message!("{decisions}, at unknown times"),
         })?;
-        if self.foreign_lines > 0 {
+        if self.foreign_line_count > 0 {
             out.write_message(&message!(
                 "{} left out: not decided by an entry of these rules",
-                line_count_text(self.foreign_lines)
+                line_count_text(self.foreign_line_count)
             ))?;
         }
-        if self.unnamed_cases > 0 {
+        if self.unnamed_case_count > 0 {
             out.write_message(&message!(
                 "{} left out: `run` does not print the case of a router; `run --log` writes it",
-                line_count_text(self.unnamed_cases)
+                line_count_text(self.unnamed_case_count)
             ))?;
         }
-        if let Some(line) = self.first_change {
-            let otherwise = coverage::decision_count_text(self.changed_decisions);
+        if let Some(line) = self.first_changed_line {
+            let otherwise = coverage::decision_count_text(self.changed_decision_count);
             out.write_message(&message!(
                 "{otherwise} would differ with these rules, the first at line {line}: the rules have \
                 changed since, or a masked value decides"
             ))?;
         }
         let findings = compiled.analyse(AnalysisOptions::default());
-        if self.without_message == self.decisions {
+        if self.without_message_count == self.decision_count {
             out.write_message(&message!(
                 "the log contains no messages, so the conditions cannot be evaluated"
             ))?;
@@ -207,10 +207,10 @@ impl LogSummary {
             }
             return Ok(());
         }
-        if self.without_message > 0 {
+        if self.without_message_count > 0 {
             out.write_message(&message!(
                 "{} without a message: counted for routes only",
-                line_count_text(self.without_message)
+                line_count_text(self.without_message_count)
             ))?;
         }
         out.write_text(coverage::format_text(compiled, coverage, &findings).trim_end_matches('\n'))

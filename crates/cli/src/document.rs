@@ -76,7 +76,7 @@ impl Document {
             Ok(Some(system)) => match args.check_literal(Some(system)) {
                 Ok(()) => system.import(&text, args.options()),
                 Err(message) => {
-                    let diagnostic = Diagnostic::new(Code::DocumentRefused, start_of(file), message);
+                    let diagnostic = Diagnostic::new(Code::DocumentRefused, start_of_file(file), message);
                     return load_failure(sources, diagnostic);
                 }
             },
@@ -112,29 +112,29 @@ fn load_failure(sources: SourceMap, diagnostic: Diagnostic) -> (Result<Rules, Co
     (Err(CompileError::from(diagnostic)), document)
 }
 
-fn start_of(file: FileId) -> Span {
+fn start_of_file(file: FileId) -> Span {
     Span { file, start: 0, end: 0 }
 }
 
 fn unrecognized_error(file: FileId) -> Diagnostic {
     let kinds = System::ALL.map(System::name).join(", ");
     let message = message!("the JSON has the shape of no known document, or of several");
-    Diagnostic::new(Code::DocumentRefused, start_of(file), message).help(message!(
+    Diagnostic::new(Code::DocumentRefused, start_of_file(file), message).help(message!(
         "messages are named after the rules, as in `rulec run my.rules messages.jsonl`; a document is \
             named by its kind, `--as KIND`: {kinds}"
     ))
 }
 
-/// Returns the diagnostic for a document that cannot be converted to rules. `len` is the length of
-/// the document in bytes, which the diagnostic's span must not exceed.
-fn import_diagnostic(error: &ImportError, len: usize, file: FileId) -> Diagnostic {
+/// Returns the diagnostic for a document that cannot be converted to rules. `document_bytes` is the
+/// length of the document in bytes, which the diagnostic's span must not exceed.
+fn import_diagnostic(error: &ImportError, document_bytes: usize, file: FileId) -> Diagnostic {
     let (message, range) = match error {
         ImportError::Untranslatable(refusal) => (refusal.message().clone(), refusal.range()),
         ImportError::Json(error) => (error.to_message(), Some(error.offset()..error.offset() + 1)),
         other => (other.to_message(), None),
     };
     let range = range.unwrap_or(0..0);
-    let offset = |offset: usize| u32::try_from(offset.min(len)).unwrap_or(0);
+    let offset = |offset: usize| u32::try_from(offset.min(document_bytes)).unwrap_or(0);
     let span = Span { file, start: offset(range.start), end: offset(range.end) };
     Diagnostic::new(Code::DocumentRefused, span, message)
 }

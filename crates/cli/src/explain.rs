@@ -2,7 +2,7 @@
 
 use super::language::language;
 use super::term::{Out, Term, paint};
-use super::usage::explained_decision;
+use super::usage::explained_decision_tip;
 use super::{CliError, Status};
 use rulec::{Code, Message};
 use rulec_base::diag::{comma_list, nearest};
@@ -102,7 +102,7 @@ fn nearest_word(text: &str) -> Option<&'static str> {
 }
 
 fn unknown_code_message(text: &str) -> Message {
-    if let Some(remedy) = explained_decision(&["explain"], &["explain", text]) {
+    if let Some(remedy) = explained_decision_tip(&["explain"], &["explain", text]) {
         return remedy;
     }
     let is_code = text.chars().skip(1).any(|c| c.is_ascii_digit());

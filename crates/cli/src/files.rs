@@ -41,7 +41,7 @@ pub fn compile_files_as(
     let mut targets = collect_targets(paths, root)?;
     targets
         .iter_mut()
-        .filter(|target| target.folder_argument.is_none())
+        .filter(|target| target.folder_argument_index.is_none())
         .for_each(|target| target.document = document);
     let jobs = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let parts = targets.chunks(targets.len().div_ceil(jobs).max(1));
@@ -61,7 +61,7 @@ fn collect_targets(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Compile
                 path: path.clone(),
                 root: root.map(Path::to_path_buf),
                 document: DocumentArgs::default(),
-                folder_argument: None,
+                folder_argument_index: None,
             });
             continue;
         }
@@ -76,7 +76,7 @@ fn collect_targets(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Compile
             path,
             root: Some(root.clone()),
             document: DocumentArgs::default(),
-            folder_argument: Some(index),
+            folder_argument_index: Some(index),
         }));
     }
     Ok(targets)
@@ -108,7 +108,7 @@ fn mark_imported(results: &[Compiled]) -> Vec<bool> {
     let mut indexes = HashMap::new();
     for (index, compiled) in results.iter().enumerate() {
         if let (Some(folder), Some((_, main))) =
-            (compiled.target.folder_argument, compiled.sources().iter().next())
+            (compiled.target.folder_argument_index, compiled.sources().iter().next())
         {
             indexes.insert((folder, main.name.as_str()), index);
         }
@@ -116,7 +116,7 @@ fn mark_imported(results: &[Compiled]) -> Vec<bool> {
     let imports: Vec<BTreeSet<usize>> = results
         .iter()
         .map(|compiled| {
-            let Some(folder) = compiled.target.folder_argument else { return BTreeSet::new() };
+            let Some(folder) = compiled.target.folder_argument_index else { return BTreeSet::new() };
             let imported_files = compiled.sources().iter().skip(1);
             imported_files
                 .filter_map(|(_, file)| indexes.get(&(folder, file.name.as_str())).copied())
@@ -275,30 +275,30 @@ pub fn read_file(path: &Path) -> Result<(Vec<u8>, String), CliError> {
 }
 
 /// Reads a JSON object from a file, or from standard input for `-`. A byte order mark is allowed.
-/// `places` are the paths of the fields that the rules read as decimals, where numbers keep all
-/// their digits. `to_error` converts the name of the input and a JSON error to an error of the
+/// `decimal_paths` are the paths of the fields that the rules read as decimals, where numbers keep
+/// all their digits. `to_error` converts the name of the input and a JSON error to an error of the
 /// program.
 pub fn read_json_object(
     path: &Path,
-    places: &DecimalPaths,
+    decimal_paths: &DecimalPaths,
     to_error: impl FnOnce(&str, &JsonError) -> CliError,
 ) -> Result<Map<String, Json>, CliError> {
     let (bytes, name) = read_file(path)?;
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-    json::parse_object_bytes_exact(bytes, places).map_err(|error| to_error(&name, &error))
+    json::parse_object_bytes_exact(bytes, decimal_paths).map_err(|error| to_error(&name, &error))
 }
 
-/// Parses the JSON object given with `--input`; `-` reads standard input. `places` are the paths of
-/// the fields that the rules read as decimals, where numbers keep all their digits. `to_error`
-/// converts the name of the input and a JSON error to an error of the program.
+/// Parses the JSON object given with `--input`; `-` reads standard input. `decimal_paths` are the
+/// paths of the fields that the rules read as decimals, where numbers keep all their digits.
+/// `to_error` converts the name of the input and a JSON error to an error of the program.
 pub fn parse_input_object(
     text: &str,
-    places: &DecimalPaths,
+    decimal_paths: &DecimalPaths,
     to_error: impl FnOnce(&str, &JsonError) -> CliError,
 ) -> Result<Map<String, Json>, CliError> {
     match text {
-        "-" => read_json_object(Path::new("-"), places, to_error),
-        text => json::parse_object_exact(text, places)
+        "-" => read_json_object(Path::new("-"), decimal_paths, to_error),
+        text => json::parse_object_exact(text, decimal_paths)
             .map_err(|error| to_error("`--input`", &with_shell_help(text, error))),
     }
 }
@@ -348,7 +348,7 @@ impl RulesArgs {
             path: self.path.clone(),
             root: self.root.clone(),
             document: self.document,
-            folder_argument: None,
+            folder_argument_index: None,
         }
     }
 

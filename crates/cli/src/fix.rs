@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 /// Maximum number of rounds of fixing and compiling. Several rounds are needed, because further
 /// errors may appear after a fix.
-const MAX_ROUNDS: usize = 10;
+const MAX_FIX_ROUNDS: usize = 10;
 /// Maximum number of fixes that are tried one by one in a round. Single fixes are tried only if all
 /// fixes together would add errors.
 const MAX_SINGLE_FIXES: usize = 200;
@@ -31,7 +31,7 @@ pub struct Fixes {
     /// The path and the old text of each changed file, by the file name that messages show.
     original_files: BTreeMap<String, (PathBuf, String)>,
     /// Number of fixes that were applied.
-    applied: usize,
+    applied_count: usize,
 }
 
 impl Fixes {
@@ -45,9 +45,9 @@ impl Fixes {
         }
         let named_paths: HashSet<PathBuf> =
             compiled.iter().filter_map(|(compiled, _)| compiled.target.path.canonicalize().ok()).collect();
-        let mut fixes = Fixes { texts: HashMap::new(), original_files: BTreeMap::new(), applied: 0 };
+        let mut fixes = Fixes { texts: HashMap::new(), original_files: BTreeMap::new(), applied_count: 0 };
         let originals = original_texts(compiled);
-        for _ in 0..MAX_ROUNDS {
+        for _ in 0..MAX_FIX_ROUNDS {
             let repairs = collect_fixes(compiled, &named_paths);
             if repairs.is_empty() || !fixes.apply_fixes(&repairs, compiled, &originals) {
                 break;
@@ -73,14 +73,14 @@ impl Fixes {
         let mut combined = FileEdits::new();
         let combined_count = repairs.iter().filter(|repair| add_edits(&mut combined, repair)).count();
         if self.try_edits(&combined, compiled, originals) {
-            self.applied += combined_count;
+            self.applied_count += combined_count;
             return true;
         }
         for repair in repairs.iter().take(MAX_SINGLE_FIXES) {
             if self.try_edits(repair, compiled, originals) {
                 // The remaining fixes refer to the text before this change, so the next round
                 // computes them again.
-                self.applied += 1;
+                self.applied_count += 1;
                 return true;
             }
         }
@@ -131,7 +131,7 @@ impl Fixes {
     }
 
     pub fn summary(&self, is_dry: bool) -> Message {
-        let (made, files) = (self.applied, self.original_files.len());
+        let (made, files) = (self.applied_count, self.original_files.len());
         let made = singular_or_plural(made, message!("1 repair"), message!("{made} repairs"));
         let files = singular_or_plural(files, message!("1 file"), message!("{files} files"));
         if is_dry { message!("{made} would be made in {files}") } else { message!("{made} made in {files}") }

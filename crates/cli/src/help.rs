@@ -30,7 +30,7 @@ fn to_chinese(mut command: Command) -> Command {
     chinese_page(command)
 }
 
-fn chinese(text: &str) -> Option<&'static str> {
+fn chinese_text(text: &str) -> Option<&'static str> {
     CHINESE_TEXTS.get(text).map(String::as_str)
 }
 
@@ -51,7 +51,7 @@ fn chinese_page(command: Command) -> Command {
         template.push_str("\n选项：\n{options}");
     }
     template.push_str("{after-help}");
-    let about = chinese(&about).map_or(about, str::to_owned);
+    let about = chinese_text(&about).map_or(about, str::to_owned);
     command
         .about(about.clone())
         .long_about(about)
@@ -65,7 +65,7 @@ fn chinese_page(command: Command) -> Command {
 /// the text.
 fn chinese_argument(arg: Arg) -> Arg {
     let text = arg.get_help().map(ToString::to_string).unwrap_or_default();
-    let mut short = chinese(&text).map_or(text, str::to_owned);
+    let mut short = chinese_text(&text).map_or(text, str::to_owned);
     let defaults: Vec<String> =
         arg.get_default_values().iter().map(|value| value.to_string_lossy().into_owned()).collect();
     let takes_values = arg.get_action().takes_values();
@@ -82,7 +82,7 @@ fn chinese_argument(arg: Arg) -> Arg {
         long.push_str("\n可用的值：");
         for value in shown {
             let help = value.get_help().map(ToString::to_string).unwrap_or_default();
-            let help = chinese(&help).map_or(help, str::to_owned);
+            let help = chinese_text(&help).map_or(help, str::to_owned);
             long.push_str(&format!("\n- {:width$}  {help}", value.get_name()));
         }
     }
@@ -101,7 +101,7 @@ fn paragraph_key(paragraph: &str) -> String {
 fn chinese_examples(after_help: &str) -> String {
     let mut parts = Vec::new();
     for paragraph in after_help.split("\n\n") {
-        if let Some(translation) = chinese(&paragraph_key(paragraph)) {
+        if let Some(translation) = chinese_text(&paragraph_key(paragraph)) {
             parts.push(translation.to_owned());
         } else if let Some(examples) = paragraph.strip_prefix("Examples:\n") {
             let command = |line: &str| {
@@ -146,7 +146,7 @@ mod tests {
         let mut texts = BTreeSet::new();
         collect_texts(&command, &mut texts);
         texts.retain(|text| text.contains(|c: char| c.is_ascii_alphabetic()));
-        let missing: Vec<&String> = texts.iter().filter(|text| chinese(text).is_none()).collect();
+        let missing: Vec<&String> = texts.iter().filter(|text| chinese_text(text).is_none()).collect();
         assert!(missing.is_empty(), "without a Chinese text: {missing:#?}");
         let unused: Vec<&String> = CHINESE_TEXTS.keys().filter(|text| !texts.contains(*text)).collect();
         assert!(unused.is_empty(), "no longer used: {unused:#?}");

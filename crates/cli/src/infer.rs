@@ -56,17 +56,17 @@ enum InferredType {
 /// The distinct texts of a field in the samples. If they are few, the field may be an enumeration.
 #[derive(Clone, Debug, PartialEq)]
 struct InferredTexts {
-    values: BTreeSet<String>,
+    distinct_texts: BTreeSet<String>,
     /// Number of sample texts, including repeated texts.
-    samples: usize,
+    sample_count: usize,
     /// Whether the values come from a JSON Schema, which lists all possible values.
-    listed: bool,
+    is_from_schema: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
 struct InferredRecord {
     /// Number of sample objects from which the record type was inferred.
-    samples: usize,
+    sample_count: usize,
     fields: BTreeMap<String, InferredField>,
 }
 
@@ -74,9 +74,9 @@ struct InferredRecord {
 struct InferredField {
     ty: InferredType,
     /// Number of sample objects in which the field was present and not null.
-    present_in: usize,
+    present_count: usize,
     /// Whether the JSON Schema requires the field.
-    required: bool,
+    is_required: bool,
 }
 
 /// Returns the `input` block for the messages of a file. Also returns the number of lines that were
@@ -144,11 +144,11 @@ fn type_of_sample(value: &Json) -> InferredType {
         Json::Object(map) => {
             let field = |value: &Json| InferredField {
                 ty: type_of_sample(value),
-                present_in: usize::from(!value.is_null()),
-                required: false,
+                present_count: usize::from(!value.is_null()),
+                is_required: false,
             };
             let fields = map.iter().map(|(key, value)| (key.clone(), field(value))).collect();
-            InferredType::Record(InferredRecord { samples: 1, fields })
+            InferredType::Record(InferredRecord { sample_count: 1, fields })
         }
     }
 }
@@ -177,12 +177,12 @@ fn join_types(left: InferredType, right: InferredType) -> InferredType {
             InferredType::Dict(Box::new(join_types(*left, *right)))
         }
         (InferredType::Record(mut left), InferredType::Record(right)) => {
-            left.samples += right.samples;
+            left.sample_count += right.sample_count;
             for (key, field) in right.fields {
                 let joined_field = left.fields.entry(key).or_default();
                 joined_field.ty = join_types(std::mem::take(&mut joined_field.ty), field.ty);
-                joined_field.present_in += field.present_in;
-                joined_field.required &= field.required;
+                joined_field.present_count += field.present_count;
+                joined_field.is_required &= field.is_required;
             }
             InferredType::Record(left)
         }
@@ -288,21 +288,21 @@ fn type_of_object_schema(schema: &Json, root: &Json, depth: usize) -> InferredTy
             name.clone(),
             InferredField {
                 ty: type_of_schema(property, root, depth + 1),
-                present_in: usize::from(required),
-                required,
+                present_count: usize::from(required),
+                is_required: required,
             },
         )
     };
-    InferredType::Record(InferredRecord { samples: 1, fields: properties.iter().map(field).collect() })
+    InferredType::Record(InferredRecord { sample_count: 1, fields: properties.iter().map(field).collect() })
 }
 
 /// Returns the type of a value in the keyword `enum` or `const` of a JSON Schema.
 fn type_of_constant(value: &Json) -> InferredType {
     match value {
         Json::String(text) => InferredType::Texts(InferredTexts {
-            values: BTreeSet::from([text.clone()]),
-            samples: 1,
-            listed: true,
+            distinct_texts: BTreeSet::from([text.clone()]),
+            sample_count: 1,
+            is_from_schema: true,
         }),
         other => type_of_sample(other),
     }
@@ -315,36 +315,41 @@ impl InferredTexts {
             && !text.contains(char::is_whitespace);
         match is_value {
             true => InferredType::Texts(InferredTexts {
-                values: BTreeSet::from([text.to_owned()]),
-                samples: 1,
-                listed: false,
+                distinct_texts: BTreeSet::from([text.to_owned()]),
+                sample_count: 1,
+                is_from_schema: false,
             }),
             false => InferredType::Plain("string"),
         }
     }
 
     fn join(mut self, other: InferredTexts) -> InferredType {
-        self.values.extend(other.values);
-        self.samples += other.samples;
-        self.listed &= other.listed;
-        match self.listed || self.values.len() <= MAX_ENUMERATION_VALUES {
+        self.distinct_texts.extend(other.distinct_texts);
+        self.sample_count += other.sample_count;
+        self.is_from_schema &= other.is_from_schema;
+        match self.is_from_schema || self.distinct_texts.len() <= MAX_ENUMERATION_VALUES {
             true => InferredType::Texts(self),
             false => InferredType::Plain("string"),
         }
     }
 
     fn to_source(&self) -> String {
-        let count = self.values.len();
-        let is_enumeration = match self.listed {
+        let count = self.distinct_texts.len();
+        let is_enumeration = match self.is_from_schema {
             // An enumeration value that is the name of a type, such as `"string"`, is rejected by
             // the compiler.
             true => {
-                count <= MAX_LISTED_VALUES && !self.values.iter().any(|value| Ty::builtin(value).is_some())
+                count <= MAX_LISTED_VALUES
+                    && !self.distinct_texts.iter().any(|value| Ty::builtin(value).is_some())
             }
-            false => count > 1 && self.samples >= MIN_ENUMERATION_SAMPLES.max(MIN_SAMPLES_PER_VALUE * count),
+            false => {
+                count > 1 && self.sample_count >= MIN_ENUMERATION_SAMPLES.max(MIN_SAMPLES_PER_VALUE * count)
+            }
         };
         match is_enumeration {
-            true => self.values.iter().map(|value| quote_string(value)).collect::<Vec<_>>().join(" | "),
+            true => {
+                self.distinct_texts.iter().map(|value| quote_string(value)).collect::<Vec<_>>().join(" | ")
+            }
             false => "string".to_owned(),
         }
     }
@@ -366,7 +371,7 @@ impl InferredType {
 impl InferredRecord {
     fn to_source(&self) -> String {
         let fields = self.fields.iter().map(|(name, field)| {
-            let optional_mark = if field.present_in < self.samples { "?" } else { "" };
+            let optional_mark = if field.present_count < self.sample_count { "?" } else { "" };
             format!("{}{optional_mark}: {}", quote_field_name(name), field.ty.to_source())
         });
         let fields = fields.collect::<Vec<_>>().join("\n");
@@ -378,8 +383,8 @@ impl InferredRecord {
     /// are more than `MAX_RECORD_KEYS`, and each occurs in less than half of the samples.
     fn as_dict(&self) -> Option<String> {
         let all_rare = self.fields.len() > MAX_RECORD_KEYS
-            && self.samples >= MIN_SAMPLES_FOR_RARE
-            && self.fields.values().all(|field| field.present_in * 2 < self.samples);
+            && self.sample_count >= MIN_SAMPLES_FOR_RARE
+            && self.fields.values().all(|field| field.present_count * 2 < self.sample_count);
         let is_data =
             self.fields.is_empty() || self.fields.keys().any(|key| !write::is_name(key)) || all_rare;
         let value =

@@ -114,7 +114,7 @@ pub fn run(
     term: &Term,
     out: &mut Out,
 ) -> Result<Status, CliError> {
-    let worker = || JudgingWorker { judges, history, counts: [0; 3], exceeded: 0 };
+    let worker = || JudgingWorker { judges, history, outcome_counts: [0; 3], exceeded_count: 0 };
     let (workers, unreadable) = if columns.are_requested(stream) {
         if history.is_some() {
             let option = "--history";
@@ -128,8 +128,8 @@ pub fn run(
     };
     let (mut counts, mut exceeded) = ([0; 3], 0);
     for worker in workers {
-        counts.iter_mut().zip(worker.counts).for_each(|(sum, count)| *sum += count);
-        exceeded += worker.exceeded;
+        counts.iter_mut().zip(worker.outcome_counts).for_each(|(sum, count)| *sum += count);
+        exceeded += worker.exceeded_count;
     }
     let [accepted, corrected, rejected] = counts;
     if !out.is_closed() {
@@ -180,9 +180,9 @@ struct JudgingWorker<'j> {
     /// The rules and the store of recorded messages; `None` without `--history`.
     history: Option<(&'j Rules, &'j RunHistory)>,
     /// Numbers of accepted, corrected and rejected payloads, in this order.
-    counts: [usize; 3],
+    outcome_counts: [usize; 3],
     /// Number of payloads whose validation exceeded a limit, such as the maximum number of steps.
-    exceeded: usize,
+    exceeded_count: usize,
 }
 
 impl JudgingWorker<'_> {
@@ -259,8 +259,8 @@ impl Worker for JudgingWorker<'_> {
             Outcome::AcceptCorrected => 1,
             Outcome::Reject => 2,
         };
-        self.counts[count] += 1;
-        self.exceeded += usize::from(!judgement.exceeded().is_empty());
+        self.outcome_counts[count] += 1;
+        self.exceeded_count += usize::from(!judgement.exceeded().is_empty());
         let answer = JudgementAnswer::new(judgement, gap);
         write_json(out, &AnswerLine { line, answer: &answer });
         Ok(LineOutcome::Answered)

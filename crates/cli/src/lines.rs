@@ -16,10 +16,10 @@ pub struct LineReader<R> {
     reader: BufReader<R>,
     name: String,
     lines_read: u64,
-    bytes: u64,
-    limit: usize,
+    bytes_read: u64,
+    max_line_bytes: usize,
     /// Maximum number of lines in a [`LineChunk`].
-    chunk_limit: usize,
+    max_chunk_lines: usize,
 }
 
 /// A batch of consecutive lines of the input.
@@ -27,7 +27,7 @@ pub struct LineReader<R> {
 pub struct LineChunk {
     bytes: Vec<u8>,
     /// Byte range of each line in `bytes`; `None` for a line over the size limit.
-    lines: Vec<Option<Range<usize>>>,
+    line_ranges: Vec<Option<Range<usize>>>,
     /// Number of the chunk's first line in the input, from 1.
     first_line_number: u64,
 }
@@ -36,7 +36,7 @@ impl LineChunk {
     /// Returns the lines with their numbers, without line breaks and without the byte order mark of
     /// the input. A line over the limit is `None`.
     pub fn lines(&self) -> impl Iterator<Item = (u64, Option<&[u8]>)> {
-        (self.first_line_number..).zip(self.lines.iter().map(|line| Some(&self.bytes[line.clone()?])))
+        (self.first_line_number..).zip(self.line_ranges.iter().map(|line| Some(&self.bytes[line.clone()?])))
     }
 
     /// True if the input begins with a JSON value that continues on the next line. The caller then
@@ -61,7 +61,7 @@ impl LineChunk {
     /// The first bytes or the file name show the format. `None` for later batches, and for all
     /// other inputs.
     pub fn other_format(&self, name: &str) -> Option<Message> {
-        const MAGIC: &[(&[u8], Message)] = &[
+        const FORMAT_MAGIC_BYTES: &[(&[u8], Message)] = &[
             (b"PK\x03\x04", message!("a zip archive, such as an Excel or Word file")),
             (b"\xd0\xcf\x11\xe0", message!("an old Excel or Word file")),
             (b"\x1f\x8b", message!("a gzip archive")),
@@ -75,7 +75,8 @@ impl LineChunk {
         if self.first_line_number != 1 {
             return None;
         }
-        if let Some((_, format)) = MAGIC.iter().find(|(magic, _)| self.bytes.starts_with(magic)) {
+        if let Some((_, format)) = FORMAT_MAGIC_BYTES.iter().find(|(magic, _)| self.bytes.starts_with(magic))
+        {
             return Some(format.clone());
         }
         let first = self.lines().find_map(|(_, line)| line)?.trim_ascii();
@@ -106,19 +107,19 @@ impl LineChunk {
     }
 
     /// Adds a line to this batch. The line's bytes begin at `start` and end where the bytes of this
-    /// batch end. A line that is `too_long` is stored without its bytes. If it is the
-    /// `first_of_input`, a byte order mark is removed from it.
-    fn push_line(&mut self, start: usize, first_of_input: bool, too_long: bool) {
-        if too_long {
+    /// batch end. If `is_too_long` is set, the line is stored without its bytes. If
+    /// `is_first_of_input` is set, a byte order mark is removed from it.
+    fn push_line(&mut self, start: usize, is_first_of_input: bool, is_too_long: bool) {
+        if is_too_long {
             self.bytes.truncate(start);
             self.bytes.shrink_to_fit();
-            self.lines.push(None);
+            self.line_ranges.push(None);
             return;
         }
         let line = &self.bytes[start..];
-        let bom_length = if first_of_input && line.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        let bom_length = if is_first_of_input && line.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         let end = self.bytes.len() - usize::from(line.len() > bom_length && line.ends_with(b"\r"));
-        self.lines.push(Some(start + bom_length..end));
+        self.line_ranges.push(Some(start + bom_length..end));
     }
 }
 
@@ -130,15 +131,15 @@ impl<R: Read> LineReader<R> {
             reader: BufReader::with_capacity(64 << 10, reader),
             name: name.into(),
             lines_read: 0,
-            bytes: 0,
-            limit: MAX_LINE_BYTES,
-            chunk_limit: usize::MAX,
+            bytes_read: 0,
+            max_line_bytes: MAX_LINE_BYTES,
+            max_chunk_lines: usize::MAX,
         }
     }
 
     /// Sets the maximum number of lines in a [`LineChunk`].
     pub fn with_chunks_of(self, lines: usize) -> Self {
-        LineReader { chunk_limit: lines, ..self }
+        LineReader { max_chunk_lines: lines, ..self }
     }
 
     /// Returns the name of the input, for errors.
@@ -147,7 +148,7 @@ impl<R: Read> LineReader<R> {
     }
 
     pub fn bytes_read(&self) -> u64 {
-        self.bytes
+        self.bytes_read
     }
 
     /// Returns an error if fewer bytes were read than `size`, the input's size when it was opened.
@@ -155,11 +156,13 @@ impl<R: Read> LineReader<R> {
     /// is unread on purpose, which is no error.
     pub fn check_not_truncated(&self, size: Option<u64>) -> Result<(), CliError> {
         match size {
-            Some(size) if self.bytes < size && caught_signal().is_none() => Err(CliError::usage(message!(
-                "`{}` was truncated while it was read: {} of {size} bytes were read",
-                self.name,
-                self.bytes
-            ))),
+            Some(size) if self.bytes_read < size && caught_signal().is_none() => {
+                Err(CliError::usage(message!(
+                    "`{}` was truncated while it was read: {} of {size} bytes were read",
+                    self.name,
+                    self.bytes_read
+                )))
+            }
             _ => Ok(()),
         }
     }
@@ -169,12 +172,12 @@ impl<R: Read> LineReader<R> {
     /// delayed.
     pub fn next_chunk(&mut self) -> Result<Option<LineChunk>, CliError> {
         let mut chunk = LineChunk { first_line_number: self.lines_read + 1, ..LineChunk::default() };
-        let (mut start, mut has_line, mut too_long) = (0, false, false);
+        let (mut start, mut has_line, mut is_too_long) = (0, false, false);
         loop {
             // Lines that were already read are returned first, because the next read may wait for
             // any length of time.
-            let is_full = chunk.lines.len() >= self.chunk_limit;
-            if (is_full || self.reader.buffer().is_empty()) && !chunk.lines.is_empty() {
+            let is_full = chunk.line_ranges.len() >= self.max_chunk_lines;
+            if (is_full || self.reader.buffer().is_empty()) && !chunk.line_ranges.is_empty() {
                 return Ok(Some(chunk));
             }
             let buffer = match self.reader.fill_buf() {
@@ -192,27 +195,27 @@ impl<R: Read> LineReader<R> {
             if buffer.is_empty() {
                 if has_line {
                     self.lines_read += 1;
-                    chunk.push_line(start, self.lines_read == 1, too_long);
+                    chunk.push_line(start, self.lines_read == 1, is_too_long);
                 }
                 return Ok(has_line.then_some(chunk));
             }
-            if end.is_none() && !chunk.lines.is_empty() {
+            if end.is_none() && !chunk.line_ranges.is_empty() {
                 // The rest of this line has not arrived yet, so it stays in the buffer.
                 return Ok(Some(chunk));
             }
             has_line = true;
             let part = &buffer[..end.unwrap_or(buffer.len())];
-            too_long |= chunk.bytes.len() - start + part.len() > self.limit;
-            if !too_long {
+            is_too_long |= chunk.bytes.len() - start + part.len() > self.max_line_bytes;
+            if !is_too_long {
                 chunk.bytes.extend_from_slice(part);
             }
             let consumed = end.map_or(buffer.len(), |end| end + 1);
             self.reader.consume(consumed);
-            self.bytes += consumed as u64;
+            self.bytes_read += consumed as u64;
             if end.is_some() {
                 self.lines_read += 1;
-                chunk.push_line(start, self.lines_read == 1, too_long);
-                (start, has_line, too_long) = (chunk.bytes.len(), false, false);
+                chunk.push_line(start, self.lines_read == 1, is_too_long);
+                (start, has_line, is_too_long) = (chunk.bytes.len(), false, false);
             }
         }
     }
@@ -237,7 +240,10 @@ mod tests {
     /// Reads a text with at most `at_once` bytes per read and `limit` bytes per line. Returns the
     /// lines, and the number of lines in each chunk.
     fn read_in_pieces(text: &str, at_once: usize, limit: usize) -> (Vec<String>, Vec<usize>) {
-        let mut lines = LineReader { limit, ..LineReader::new("test", SlowReader(text.as_bytes(), at_once)) };
+        let mut lines = LineReader {
+            max_line_bytes: limit,
+            ..LineReader::new("test", SlowReader(text.as_bytes(), at_once))
+        };
         let (mut out, mut counts) = (Vec::new(), Vec::new());
         while let Some(chunk) = lines.next_chunk().expect("text can be read") {
             counts.push(chunk.lines().count());

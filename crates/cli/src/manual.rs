@@ -95,7 +95,7 @@ fn render_page(command: Command) -> Result<Vec<u8>, CliError> {
 }
 
 /// The headings that the library `clap_mangen` writes on manual pages, and their Chinese texts.
-const HEADINGS: [(&str, &str); 8] = [
+const ENGLISH_AND_CHINESE_HEADINGS: [(&str, &str); 8] = [
     ("NAME", "名称"),
     ("SYNOPSIS", "用法"),
     ("DESCRIPTION", "说明"),
@@ -108,7 +108,9 @@ const HEADINGS: [(&str, &str); 8] = [
 
 /// Returns a manual page with its headings in Chinese.
 fn chinese_headings(page: &str) -> String {
-    let chinese = |heading: &str| HEADINGS.iter().find(|(name, _)| *name == heading).map(|(_, text)| *text);
+    let chinese = |heading: &str| {
+        ENGLISH_AND_CHINESE_HEADINGS.iter().find(|(name, _)| *name == heading).map(|(_, text)| *text)
+    };
     let line = |line: &str| match line.strip_prefix(".SH ").and_then(|rest| chinese(rest.trim_matches('"'))) {
         Some(heading) => format!(".SH {heading}\n"),
         None => format!("{line}\n"),

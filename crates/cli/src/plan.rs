@@ -71,7 +71,7 @@ impl TableReport<'_> {
 struct RouteReport<'a> {
     name: &'a str,
     #[serde(flatten)]
-    found: &'a AccessPath,
+    access_path: &'a AccessPath,
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
@@ -119,10 +119,10 @@ fn report_table<'a>(
     payload: Option<&'a Payload>,
 ) -> TableReport<'a> {
     let payload = payload.map(|payload| &*payload.name);
-    let routes = plan
-        .routes
-        .iter()
-        .map(|route| RouteReport { name: &program.rules[route.rule as usize].name, found: &route.found });
+    let routes = plan.routes.iter().map(|route| RouteReport {
+        name: &program.rules[route.rule as usize].name,
+        access_path: &route.found,
+    });
     TableReport {
         name: payload.unwrap_or(&program.tables[plan.table as usize].name),
         indexed: plan.indexed,
@@ -137,7 +137,8 @@ fn report_table<'a>(
 /// message. `None` if there is no such route, or if the table is searched without the index.
 fn index_advice(table: &TableReport<'_>) -> Option<Message> {
     const MAX_NAMED_ROUTES: usize = 3;
-    let always_tried = table.routes.iter().filter(|route| matches!(route.found, AccessPath::Always { .. }));
+    let always_tried =
+        table.routes.iter().filter(|route| matches!(route.access_path, AccessPath::Always { .. }));
     let names: Vec<String> = always_tried.map(|route| format!("`{}`", to_one_line(route.name))).collect();
     if names.is_empty() || !table.indexed {
         return None;
@@ -161,7 +162,7 @@ fn index_advice(table: &TableReport<'_>) -> Option<Message> {
 
 fn write_table(table: &TableReport<'_>, color: bool, out: &mut Out) -> Result<(), CliError> {
     let count = |predicate: fn(&AccessPath) -> bool| {
-        table.routes.iter().filter(|route| predicate(route.found)).count()
+        table.routes.iter().filter(|route| predicate(route.access_path)).count()
     };
     let how = if table.indexed { message!("found by the index") } else { message!("tried one by one") };
     let name = paint(color, "1", &to_one_line(table.name));
@@ -181,8 +182,8 @@ fn write_table(table: &TableReport<'_>, color: bool, out: &mut Out) -> Result<()
     let names: Vec<_> = table.routes.iter().map(|route| to_one_line(route.name)).collect();
     let width = names.iter().map(|name| text::display_width(name)).max().unwrap_or(0).min(32);
     for (route, name) in table.routes.iter().zip(&names) {
-        let (by, what) = route.found.name_and_message();
-        let what = match route.found.shared_route_count() {
+        let (by, what) = route.access_path.name_and_message();
+        let what = match route.access_path.shared_route_count() {
             0 => what,
             1 => message!("{what}  (shared with 1 other)"),
             others => message!("{what}  (shared with {others} others)"),

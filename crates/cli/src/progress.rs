@@ -6,13 +6,13 @@ use std::io::{self, IsTerminal};
 
 /// Minimum size of an input with a progress bar, in bytes. Smaller inputs finish before a bar could
 /// be read.
-const MIN_INPUT_BYTES: u64 = 4 << 20;
+const MIN_BYTES_FOR_PROGRESS: u64 = 4 << 20;
 
 /// A progress bar, shown only on a terminal and only for long inputs.
 pub struct InputProgress {
     /// Whether a bar may be shown: standard error is a terminal, standard output is not, and the
     /// input is not known to be short.
-    enabled: bool,
+    is_enabled: bool,
     size: Option<u64>,
     bar: Option<ProgressBar>,
 }
@@ -24,7 +24,7 @@ impl InputProgress {
         // is shown.
         let is_visible = io::stderr().is_terminal() && !io::stdout().is_terminal();
         InputProgress {
-            enabled: is_visible && size.is_none_or(|size| size >= MIN_INPUT_BYTES),
+            is_enabled: is_visible && size.is_none_or(|size| size >= MIN_BYTES_FOR_PROGRESS),
             size,
             bar: None,
         }
@@ -32,7 +32,7 @@ impl InputProgress {
 
     /// Moves the progress bar to `bytes`, the number of bytes of the input that were read so far.
     pub fn set_position(&mut self, bytes: u64) {
-        if !self.enabled || (self.size.is_none() && bytes < MIN_INPUT_BYTES) {
+        if !self.is_enabled || (self.size.is_none() && bytes < MIN_BYTES_FOR_PROGRESS) {
             return;
         }
         let size = self.size;

@@ -33,11 +33,11 @@ pub struct Args {
     entry: Option<String>,
     /// The output format
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
-    format: Format,
+    format: PromptFormat,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum PromptFormat {
     /// Each section, an empty line, the tool as JSON
     #[default]
     Text,
@@ -79,7 +79,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         }
     };
     match args.format {
-        Format::Text => {
+        PromptFormat::Text => {
             for (index, output) in flows.iter().chain(&choices).enumerate() {
                 if index > 0 {
                     out.write_line("")?;
@@ -90,7 +90,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
                 out.write_json(&output.tool)?;
             }
         }
-        Format::Json => {
+        PromptFormat::Json => {
             let output = match (flows, args.entry.is_some()) {
                 (None, true) => json!(choices.pop()),
                 (flows, _) => combine_prompts(flows, &choices),

@@ -51,12 +51,12 @@ const HELP_TEXT: Message = message!(
 /// State of an interactive session. The current entry (table, choice or router) decides each
 /// message that the user types. Imports of the rules are read from disk.
 struct ReplSession {
-    text: String,
+    rules_text: String,
     files: DiskLoader,
     rules: Option<Rules>,
     entry: Option<String>,
     show_private: bool,
-    message: Json,
+    last_message: Json,
     /// The lines of a statement or message that is not complete yet.
     pending_lines: String,
 }
@@ -85,16 +85,16 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let message = Json::Object(Map::new());
     let show_private = args.show_private;
     let mut session = ReplSession {
-        text,
+        rules_text: text,
         files,
         rules: None,
         entry: None,
         show_private,
-        message,
+        last_message: message,
         pending_lines: String::new(),
     };
-    if !session.text.trim().is_empty() {
-        match session.compile_text(&session.text) {
+    if !session.rules_text.trim().is_empty() {
+        match session.compile_text(&session.rules_text) {
             Ok(rules) => session.rules = Some(rules),
             Err(error) => {
                 return Err(CliError::error(Message::verbatim(render_errors(&error, term).trim_end())));
@@ -183,7 +183,7 @@ impl ReplSession {
         let (command, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         match (command, argument.trim()) {
             (":help", _) => out.write_message(&HELP_TEXT),
-            (":show", _) => out.write_text(self.text.trim_end()),
+            (":show", _) => out.write_text(self.rules_text.trim_end()),
             (":entry", "") => {
                 self.entry = None;
                 Ok(())
@@ -202,7 +202,7 @@ impl ReplSession {
             (":save", name) if Path::new(name).exists() => {
                 out.write_message(&message!("`{name}` already exists"))
             }
-            (":save", name) => match files::replace_file(Path::new(name), self.text.as_bytes()) {
+            (":save", name) => match files::replace_file(Path::new(name), self.rules_text.as_bytes()) {
                 Ok(()) => out.write_message(&message!("written to `{name}`")),
                 Err(error) => out.write_message(&error.message.unwrap_or_default()),
             },
@@ -213,7 +213,7 @@ impl ReplSession {
     /// Adds a statement to the rules if the rules then compile. An old statement of the same kind
     /// and name is replaced.
     fn add_statement(&mut self, statement: &str, term: &Term, out: &mut Out) -> Result<(), CliError> {
-        let mut text = self.text.clone();
+        let mut text = self.rules_text.clone();
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
@@ -226,7 +226,7 @@ impl ReplSession {
         };
         match self.compile_text(&text) {
             Ok(rules) => {
-                (self.rules, self.text) = (Some(rules), text);
+                (self.rules, self.rules_text) = (Some(rules), text);
                 out.write_message(&word)
             }
             Err(error) => out.write_styled(render_errors(&error, term).trim_end()),
@@ -234,7 +234,7 @@ impl ReplSession {
     }
 
     fn decide_message(&mut self, message: Json, term: &Term, out: &mut Out) -> Result<(), CliError> {
-        self.message = message;
+        self.last_message = message;
         let Some(rules) = &self.rules else {
             return out.write_message(&message!(
                 "there are no rules yet; write one: `route a when text contains \"x\" -> handler`"
@@ -246,7 +246,7 @@ impl ReplSession {
         };
         match entry {
             Ok(Some(entry)) if !entry.is_empty() => {
-                let explanation = entry.explain(&self.message, self.show_private);
+                let explanation = entry.explain(&self.last_message, self.show_private);
                 out.write_styled(explanation.render(&render_options(term)).trim_end_matches('\n'))
             }
             Ok(_) => out.write_message(&message!(
@@ -258,12 +258,12 @@ impl ReplSession {
 
     fn test_condition(&self, condition: &str, out: &mut Out) -> Result<(), CliError> {
         match Condition::compile(condition) {
-            Ok(condition) if condition.holds(&self.message) => {
+            Ok(condition) if condition.holds(&self.last_message) => {
                 out.write_message(&message!("the condition holds"))
             }
             // If the negated condition is not true either, the result is unknown.
             Ok(_) => match Condition::compile(&format!("not ({}\n)", condition)) {
-                Ok(negated) if negated.holds(&self.message) => {
+                Ok(negated) if negated.holds(&self.last_message) => {
                     out.write_message(&message!("the condition does not hold"))
                 }
                 _ => out.write_message(&message!(

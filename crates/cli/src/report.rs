@@ -34,7 +34,7 @@ pub enum Format {
 
 /// Version of the JSON format of findings and of test results. It is raised when a field changes or
 /// is removed, but not when a field is added.
-pub const JSON_VERSION: u32 = 1;
+pub const JSON_FORMAT_VERSION: u32 = 1;
 
 /// A diagnostic, localized for this run, with the compiled file that its spans refer to.
 #[derive(Clone)]
@@ -45,7 +45,7 @@ pub struct ReportedDiagnostic<'a> {
     /// An example message that triggers the finding; `None` if the analysis found none.
     pub witness: Option<&'a Json>,
     /// True for a warning that fails the check, because the options or settings deny it.
-    pub denied: bool,
+    pub is_denied: bool,
 }
 
 /// A range in a source file, as reports show it. Lines and columns count from 1, columns in
@@ -70,7 +70,7 @@ pub fn compile_diagnostics(compiled: &Compiled) -> impl Iterator<Item = Reported
         },
         compiled,
         witness: None,
-        denied: false,
+        is_denied: false,
     })
 }
 
@@ -81,7 +81,7 @@ fn help_for_json(diagnostic: &Diagnostic, compiled: &Compiled) -> Option<Diagnos
     let is_json = diagnostic.code == Code::JsonFile;
     let (file, _) = compiled.sources().iter().next().filter(|_| is_json)?;
     let is_main = diagnostic.span().is_some_and(|span| span.file == file);
-    let help = usage::messages_for_rules(&compiled.target.path).filter(|_| is_main)?;
+    let help = usage::messages_for_rules_tip(&compiled.target.path).filter(|_| is_main)?;
     Some(Diagnostic { help: Some(help), ..diagnostic.clone() })
 }
 
@@ -92,7 +92,7 @@ pub fn all_findings<'a>(compiled: &'a Compiled, analysed: &'a [Finding]) -> Vec<
         diagnostic: language::localized_diagnostic(&finding.diagnostic),
         compiled,
         witness: finding.witness.as_ref(),
-        denied: false,
+        is_denied: false,
     });
     let mut diagnostics: Vec<ReportedDiagnostic<'_>> =
         compile_diagnostics(compiled).chain(analysed).collect();
@@ -116,8 +116,8 @@ impl ReportedDiagnostic<'_> {
 
     /// Returns the severity as text: `error` or `warning`. A warning that fails the check counts as
     /// an error.
-    fn level(&self) -> &'static str {
-        severity_name(if self.denied { Severity::Error } else { self.diagnostic.severity() })
+    fn severity_word(&self) -> &'static str {
+        severity_name(if self.is_denied { Severity::Error } else { self.diagnostic.severity() })
     }
 
     /// Returns the primary location. If the finding has no location, returns a location with only
@@ -170,7 +170,7 @@ pub fn format_json(reported: &ReportedDiagnostic<'_>) -> String {
     let diagnostic = &*reported.diagnostic;
     let labels = diagnostic.labels.iter();
     let value = JsonDiagnostic {
-        version: JSON_VERSION,
+        version: JSON_FORMAT_VERSION,
         code: diagnostic.code,
         severity: diagnostic.severity(),
         message: &diagnostic.message,
@@ -192,7 +192,7 @@ pub fn format_json(reported: &ReportedDiagnostic<'_>) -> String {
             })
             .collect(),
         witness: reported.witness,
-        denied: reported.denied,
+        denied: reported.is_denied,
     };
     // Serializing strings, numbers and lists cannot fail.
     serde_json::to_string(&value).unwrap_or_default()
@@ -241,7 +241,7 @@ pub fn format_concise(reported: &ReportedDiagnostic<'_>) -> String {
     for number in [location.line, location.column].into_iter().flatten() {
         line.push_str(&format!(":{number}"));
     }
-    line.push_str(&format!(": {}[{}]: {}", reported.level(), diagnostic.code, diagnostic.message));
+    line.push_str(&format!(": {}[{}]: {}", reported.severity_word(), diagnostic.code, diagnostic.message));
     if let Some(help) = &diagnostic.help {
         line.push_str(&format!("; {help}"));
     }
@@ -250,7 +250,7 @@ pub fn format_concise(reported: &ReportedDiagnostic<'_>) -> String {
 
 pub fn format_github(reported: &ReportedDiagnostic<'_>) -> String {
     let diagnostic = &reported.diagnostic;
-    let (level, location) = (reported.level(), reported.primary_location());
+    let (level, location) = (reported.severity_word(), reported.primary_location());
     let mut properties = format!("file={}", escape_github(&location.file, true));
     if let (Some(line), Some(column)) = (location.line, location.column) {
         properties.push_str(&format!(",line={line},col={column}"));

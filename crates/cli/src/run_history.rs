@@ -22,7 +22,7 @@ use std::sync::{Mutex, PoisonError};
 pub struct RunHistory {
     store: RunStore,
     /// The number of messages that could not be recorded because they lack the time or the key.
-    unrecorded: AtomicUsize,
+    unrecorded_count: AtomicUsize,
     /// The first error of the store. It ends the run with an error status.
     failure: Mutex<Option<StoreError>>,
 }
@@ -84,18 +84,18 @@ fn require_history(rules: &Rules) -> Result<(), CliError> {
 }
 
 impl RunHistory {
-    /// Opens the history that the option `--history` (`wanted`) requests: in a folder or at a
-    /// server, or in memory if the option has no value. `path` is the path of the rules file.
+    /// Opens the history that the option `--history` (`requested_place`) requests: in a folder or
+    /// at a server, or in memory if the option has no value. `path` is the path of the rules file.
     /// Without the option, returns `None`, and prints a note if the rules declare a history.
     ///
     /// # Errors
     /// If the rules declare no history, or the folder or server cannot be used.
     pub fn open(
         (rules, path): (&Rules, &Path),
-        wanted: Option<&Option<PathBuf>>,
+        requested_place: Option<&Option<PathBuf>>,
         term: &Term,
     ) -> Result<Option<RunHistory>, CliError> {
-        let Some(place) = wanted else {
+        let Some(place) = requested_place else {
             if rules.has_history() {
                 term.print_note(&message!(
                     "the rules read a history, which is empty here; `--history` records the messages"
@@ -199,7 +199,7 @@ impl RunHistory {
         match result {
             Ok(()) => return true,
             Err(RecordError::Store(error)) => self.record_failure(error),
-            Err(_) => drop(self.unrecorded.fetch_add(1, Ordering::Relaxed)),
+            Err(_) => drop(self.unrecorded_count.fetch_add(1, Ordering::Relaxed)),
         }
         false
     }
@@ -231,7 +231,7 @@ impl RunHistory {
 
     /// Prints how many messages could not be recorded.
     pub fn report(&self, term: &Term) {
-        let unrecorded = self.unrecorded.load(Ordering::Relaxed);
+        let unrecorded = self.unrecorded_count.load(Ordering::Relaxed);
         if unrecorded > 0 {
             term.print_note(&message!(
                 "messages that were not recorded, because they have no time `now` or no key of the history: {unrecorded}"

@@ -112,7 +112,7 @@ pub struct Args {
     pub log: Option<PathBuf>,
     /// What to do with lines of the log that arrive faster than the disk takes them
     #[arg(long, value_name = "MODE", value_enum, default_value_t, requires = "log")]
-    pub log_mode: Mode,
+    pub log_mode: LogModeArg,
     /// Sign checkpoints of the log with this Ed25519 key, for `rulec log verify --verify`: a PEM
     /// file with the private key, or `env:NAME` for an environment variable that holds it
     #[arg(long, value_name = "KEY", requires = "log")]
@@ -154,7 +154,7 @@ pub struct Args {
 
 /// How the service handles lines of the decision log that arrive faster than they can be written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Mode {
+pub enum LogModeArg {
     /// Drop them and count them
     #[default]
     Drop,
@@ -184,7 +184,7 @@ mod with {
     #[cfg(feature = "http")]
     use super::super::variables::read_secret;
     use super::super::{files, stdio};
-    use super::{Args, CliError, KeyLocation, Mode, Out, Status, Term};
+    use super::{Args, CliError, KeyLocation, LogModeArg, Out, Status, Term};
     use rulec_base::message;
     use rulec_serve::{
         Address, Limits, LogMode, LogOptions, LogTarget, Options, Place, RuleFolders, RuleListing,
@@ -200,10 +200,10 @@ mod with {
     use tokio::sync::mpsc;
 
     /// Maximum number of lines of the decision log that wait in memory.
-    const LOG_CAPACITY: usize = 10_000;
+    const LOG_QUEUE_LINES: usize = 10_000;
     /// Maximum number of bytes of the messages in the lines of the decision log that wait in
     /// memory.
-    const LOG_CAPACITY_BYTES: usize = 64 << 20;
+    const LOG_QUEUE_BYTES: usize = 64 << 20;
 
     pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
         let options = service_options(args)?;
@@ -349,12 +349,12 @@ mod with {
                 false => LogTarget::File(path.clone()),
             },
             mode: match args.log_mode {
-                Mode::Drop => LogMode::Drop,
-                Mode::Spill => LogMode::Spill,
-                Mode::Sync => LogMode::Sync,
+                LogModeArg::Drop => LogMode::Drop,
+                LogModeArg::Spill => LogMode::Spill,
+                LogModeArg::Sync => LogMode::Sync,
             },
-            capacity: LOG_CAPACITY,
-            capacity_bytes: LOG_CAPACITY_BYTES,
+            capacity: LOG_QUEUE_LINES,
+            capacity_bytes: LOG_QUEUE_BYTES,
             rotate_bytes: args.log_rotate,
             key: args.log_key.as_ref().map(KeyLocation::read_signing_key).transpose()?,
         }))
@@ -388,7 +388,7 @@ mod with {
                 folders.push(path.to_owned());
                 continue;
             }
-            let name = name.map_or_else(|| stem(path), str::to_owned);
+            let name = name.map_or_else(|| file_stem(path), str::to_owned);
             sources.push(file_source(name, path.to_owned(), args.root.clone()));
         }
         Ok((sources, folders))
@@ -408,7 +408,7 @@ mod with {
                 let (path, root) = (compiled.target.path, compiled.target.root);
                 match is_imported {
                     true => listing.imported.push(path),
-                    false => listing.sources.push(file_source(stem(&path), path, root)),
+                    false => listing.sources.push(file_source(file_stem(&path), path, root)),
                 }
             }
         }
@@ -446,7 +446,7 @@ mod with {
     fn address_source(name: Option<&str>, url: &str, args: &Args) -> Result<RuleSource, CliError> {
         let path = url.split(['?', '#']).next().unwrap_or_default().split_once("://");
         let path = path.map(|(_, path)| path.split_once('/').unwrap_or_default().1).unwrap_or_default();
-        let name = name.map_or_else(|| stem(Path::new(path)), str::to_owned);
+        let name = name.map_or_else(|| file_stem(Path::new(path)), str::to_owned);
         if name.is_empty() {
             return Err(CliError::usage(message!("the rules at `{url}` have no name: write `NAME={url}`")));
         }
@@ -456,7 +456,7 @@ mod with {
         Ok(RuleSource { name, place: Place::Address(remote) })
     }
 
-    fn stem(path: &Path) -> String {
+    fn file_stem(path: &Path) -> String {
         path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
     }
 

@@ -68,7 +68,7 @@ mod with {
 
     /// The environment variable that contains the token, if `--server-token` names no other
     /// variable.
-    const TOKEN_VARIABLE: &str = "RULEC_TOKEN";
+    const SERVER_TOKEN_VARIABLE: &str = "RULEC_TOKEN";
     /// Maximum number of bytes of a service's answer. An explanation can be much longer than its
     /// message.
     const MAX_ANSWER_BYTES: usize = 64 << 20;
@@ -85,7 +85,7 @@ mod with {
     }
 
     /// The reason why a service gave no answer.
-    pub struct Failure {
+    pub struct RequestFailure {
         /// The error as a sentence with a remedy.
         pub message: Message,
         /// The text and the diagnostic code of the error, if the message in the request has an
@@ -93,9 +93,9 @@ mod with {
         pub refused_message: Option<(String, String)>,
     }
 
-    impl Failure {
-        fn new(message: Message) -> Failure {
-            Failure { message, refused_message: None }
+    impl RequestFailure {
+        fn new(message: Message) -> RequestFailure {
+            RequestFailure { message, refused_message: None }
         }
 
         /// Converts this failure to an error of the program, which names the option `--server`.
@@ -106,7 +106,7 @@ mod with {
 
     /// The error that a service sends as `application/problem+json`.
     #[derive(Deserialize)]
-    struct Problem {
+    struct ServiceProblem {
         #[serde(rename = "type")]
         kind: String,
         detail: String,
@@ -125,7 +125,8 @@ mod with {
             let hosts = AllowedHosts::of_url(address).map_err(|error| to_error(error.to_message()))?;
             let client = HttpClient::new(hosts, Limits { body: MAX_ANSWER_BYTES, ..Limits::default() });
             let client = client.map_err(|error| to_error(error.to_message()))?;
-            let token = read_secret("--server-token", args.server_token.as_deref(), Some(TOKEN_VARIABLE))?;
+            let token =
+                read_secret("--server-token", args.server_token.as_deref(), Some(SERVER_TOKEN_VARIABLE))?;
             // One thread is enough: it keeps the connections open, and the calling threads run the
             // calls.
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
@@ -136,14 +137,14 @@ mod with {
 
         /// Sends messages, one per line, to the path `path` of the service. Returns the answers as
         /// text.
-        pub fn ask_lines(&self, path: &str, lines: &[u8]) -> Result<String, Failure> {
+        pub fn ask_lines(&self, path: &str, lines: &[u8]) -> Result<String, RequestFailure> {
             let url = format!("{}{path}", self.url);
             let request = Request::post_bytes(url, "application/x-ndjson", lines.to_vec());
             self.send(request)
         }
 
         /// Sends a JSON text to the path `path` of the service. Returns the answer.
-        pub fn ask(&self, path: &str, body: String) -> Result<Json, Failure> {
+        pub fn ask(&self, path: &str, body: String) -> Result<Json, RequestFailure> {
             let url = format!("{}{path}", self.url);
             let request = Request::post_bytes(url, "application/json", body.into_bytes());
             let answer = self.send(request)?;
@@ -151,7 +152,7 @@ mod with {
         }
 
         /// Sends a `GET` request to the path `path` of the service. Returns the JSON answer.
-        pub fn get(&self, path: &str) -> Result<Json, Failure> {
+        pub fn get(&self, path: &str) -> Result<Json, RequestFailure> {
             let answer = self.send(Request::get(format!("{}{path}", self.url)))?;
             self.read_json(&answer)
         }
@@ -161,16 +162,16 @@ mod with {
         pub fn deserialize_answer<T: for<'de> Deserialize<'de>>(&self, answer: Json) -> Result<T, CliError> {
             T::deserialize(answer).map_err(|error| {
                 let (url, error) = (&self.url, error.to_string());
-                Failure::new(message!(
+                RequestFailure::new(message!(
                     "the service at `{url}` has answered something else ({error}); is its version another one?"
                 ))
                 .into_error()
             })
         }
 
-        fn read_json(&self, answer: &str) -> Result<Json, Failure> {
+        fn read_json(&self, answer: &str) -> Result<Json, RequestFailure> {
             parse_deep(answer, MAX_ANSWER_DEPTH).map_err(|_| {
-                Failure::new(message!(
+                RequestFailure::new(message!(
                     "at `{url}` is no service of rulec; give the address that `rulec serve` prints",
                     url = self.url
                 ))
@@ -178,12 +179,12 @@ mod with {
         }
 
         /// Sends a request. Returns the body of the response.
-        fn send(&self, request: Request) -> Result<String, Failure> {
+        fn send(&self, request: Request) -> Result<String, RequestFailure> {
             // The response is requested as text, because the client parses JSON only to a depth of
             // 128.
             let mut request = request.repeatable().as_text();
             if let Some(token) = &self.token {
-                request = request.bearer(token).map_err(|error| Failure::new(error.to_message()))?;
+                request = request.bearer(token).map_err(|error| RequestFailure::new(error.to_message()))?;
             }
             let response = self.runtime.block_on(self.client.send(&request));
             match response.map(|response| response.body) {
@@ -194,24 +195,24 @@ mod with {
         }
 
         /// Converts the error of a call to a failure that names the remedy.
-        fn to_failure(&self, error: &HttpError) -> Failure {
+        fn to_failure(&self, error: &HttpError) -> RequestFailure {
             let url = &self.url;
             let (status, text) = match error.failure() {
                 HttpFailure::Status { status, text } => (*status, text),
                 HttpFailure::Connection { why } => {
-                    return Failure::new(message!(
+                    return RequestFailure::new(message!(
                         "no service answers at `{url}` ({why}); start one with `rulec serve RULES`, or correct the address"
                     ));
                 }
-                _ => return Failure::new(error.to_message()),
+                _ => return RequestFailure::new(error.to_message()),
             };
-            let problem = serde_json::from_str::<Problem>(text).ok();
-            let Some(Problem { kind, detail, code }) = problem else {
+            let problem = serde_json::from_str::<ServiceProblem>(text).ok();
+            let Some(ServiceProblem { kind, detail, code }) = problem else {
                 return match status {
-                    404 | 405 => Failure::new(message!(
+                    404 | 405 => RequestFailure::new(message!(
                         "at `{url}` is no service of rulec; give the address that `rulec serve` prints"
                     )),
-                    _ => Failure::new(error.to_message()),
+                    _ => RequestFailure::new(error.to_message()),
                 };
             };
             let message = match (status, kind.rsplit(':').next().unwrap_or_default()) {
@@ -234,7 +235,7 @@ mod with {
                 _ => message!("the service at `{url}` answered {status}: {detail}"),
             };
             let refused_message = code.filter(|_| status == 400).map(|code| (detail, code));
-            Failure { message, refused_message }
+            RequestFailure { message, refused_message }
         }
     }
 

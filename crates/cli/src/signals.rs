@@ -59,7 +59,7 @@ mod unix {
     pub struct InterruptibleInput {
         inner: Box<dyn InputSource>,
         /// A socket that becomes readable when a signal arrives.
-        wake: UnixStream,
+        signal_stream: UnixStream,
     }
 
     impl InterruptibleInput {
@@ -68,7 +68,7 @@ mod unix {
         /// # Errors
         /// If the signal handlers or the socket pair cannot be created.
         pub fn new(inner: Box<dyn InputSource>) -> io::Result<Self> {
-            let (wake, waker) = UnixStream::pair()?;
+            let (signal_stream, waker) = UnixStream::pair()?;
             let stop_requested = Arc::new(AtomicBool::new(false));
             let hangup = (!is_hangup_ignored()).then_some(SIGHUP);
             for signal in [SIGTERM, SIGINT].into_iter().chain(hangup) {
@@ -80,7 +80,7 @@ mod unix {
                 flag::register_usize(signal, Arc::clone(&CAUGHT_SIGNAL), signal.unsigned_abs() as usize)?;
                 low_level::pipe::register(signal, waker.try_clone()?)?;
             }
-            Ok(InterruptibleInput { inner, wake })
+            Ok(InterruptibleInput { inner, signal_stream })
         }
     }
 
@@ -97,7 +97,7 @@ mod unix {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
             let mut poll_fds = [
                 PollFd::new(&self.inner, PollFlags::IN),
-                PollFd::from_borrowed_fd(self.wake.as_fd(), PollFlags::IN),
+                PollFd::from_borrowed_fd(self.signal_stream.as_fd(), PollFlags::IN),
             ];
             match poll(&mut poll_fds, None) {
                 Ok(_) if !poll_fds[1].revents().is_empty() => Err(io::Error::other(StoppedBySignal)),

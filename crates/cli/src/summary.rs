@@ -26,24 +26,24 @@ pub struct Summary {
     /// by flow name.
     intents: HashMap<String, usize>,
     /// Number of messages for which no rule, no default and no flow was chosen.
-    unmatched: usize,
+    unmatched_count: usize,
     /// Number of decisions whose message violates the `input` that the rules declare.
-    breaches: usize,
+    breach_count: usize,
     /// Number of decisions that exceeded a limit, such as the maximum number of steps.
-    exceeded: usize,
+    exceeded_count: usize,
     /// Number of decisions in which a host function (of the embedding program) failed.
-    failures: usize,
+    failure_count: usize,
 }
 
 impl Summary {
     pub fn count_decision(&mut self, decision: &Decision) {
         match decision.statement() {
             Some(chosen) => *self.chosen.entry(chosen).or_default() += 1,
-            None => self.unmatched += 1,
+            None => self.unmatched_count += 1,
         }
-        self.breaches += usize::from(!decision.breaches().is_empty());
-        self.exceeded += usize::from(!decision.exceeded().is_empty());
-        self.failures += usize::from(!decision.failures().is_empty());
+        self.breach_count += usize::from(!decision.breaches().is_empty());
+        self.exceeded_count += usize::from(!decision.exceeded().is_empty());
+        self.failure_count += usize::from(!decision.failures().is_empty());
     }
 
     /// Counts a message that no keyword pattern matches. `name` is the flow that the classifier
@@ -51,7 +51,7 @@ impl Summary {
     pub fn count_intent(&mut self, name: Option<&str>) {
         match name {
             Some(name) => *self.intents.entry(name.to_owned()).or_default() += 1,
-            None => self.unmatched += 1,
+            None => self.unmatched_count += 1,
         }
     }
 
@@ -62,10 +62,10 @@ impl Summary {
         for (chosen, count) in other.chosen {
             *self.chosen.entry(chosen).or_default() += count;
         }
-        self.unmatched += other.unmatched;
-        self.breaches += other.breaches;
-        self.exceeded += other.exceeded;
-        self.failures += other.failures;
+        self.unmatched_count += other.unmatched_count;
+        self.breach_count += other.breach_count;
+        self.exceeded_count += other.exceeded_count;
+        self.failure_count += other.failure_count;
     }
 
     /// Formats the summary. `errors` is the number of lines that were not messages. Rules are
@@ -97,18 +97,18 @@ impl Summary {
                 counts.push((Message::verbatim(format!("{FLOWS_TABLE}.{}", flow.name)), *count));
             }
         }
-        if self.unmatched > 0 {
-            counts.push((message!("none"), self.unmatched));
+        if self.unmatched_count > 0 {
+            counts.push((message!("none"), self.unmatched_count));
         }
-        render_counts(counts, [self.breaches, self.exceeded, self.failures], errors)
+        render_counts(counts, [self.breach_count, self.exceeded_count, self.failure_count], errors)
     }
 }
 
-/// Formats the numbers of decisions by route. `faults` contains the numbers of decisions whose
-/// message violates the `input` of the rules, that exceeded a limit, and in which a host function
-/// failed. `errors` is the number of lines that were not messages.
-fn render_counts(mut counts: Vec<(Message, usize)>, faults: [usize; 3], errors: usize) -> Message {
-    let [breaches, exceeded, failures] = faults;
+/// Formats the numbers of decisions by route. `fault_counts` contains the numbers of decisions
+/// whose message violates the `input` of the rules, that exceeded a limit, and in which a host
+/// function failed. `errors` is the number of lines that were not messages.
+fn render_counts(mut counts: Vec<(Message, usize)>, fault_counts: [usize; 3], errors: usize) -> Message {
+    let [breaches, exceeded, failures] = fault_counts;
     let all = counts.iter().map(|(_, count)| count).sum::<usize>() + errors;
     let mut line = singular_or_plural(all, message!("1 message"), message!("{all} messages"));
     let removed = keep_largest(&mut counts);
@@ -157,7 +157,7 @@ fn keep_largest(counts: &mut Vec<(Message, usize)>) -> Option<(usize, usize)> {
 pub struct AnswerSummary {
     /// The numbers of decisions by the name of the chosen statement; an empty name for none.
     chosen: BTreeMap<String, usize>,
-    faults: [usize; 3],
+    fault_counts: [usize; 3],
 }
 
 /// The fields of an answer that the summary counts.
@@ -188,7 +188,7 @@ impl AnswerSummary {
             None => String::new(),
         };
         *self.chosen.entry(name).or_default() += 1;
-        for (count, fault) in self.faults.iter_mut().zip([breaches, exceeded, failures]) {
+        for (count, fault) in self.fault_counts.iter_mut().zip([breaches, exceeded, failures]) {
             *count += usize::from(fault.is_some());
         }
     }
@@ -197,7 +197,7 @@ impl AnswerSummary {
         for (name, count) in other.chosen {
             *self.chosen.entry(name).or_default() += count;
         }
-        for (sum, count) in self.faults.iter_mut().zip(other.faults) {
+        for (sum, count) in self.fault_counts.iter_mut().zip(other.fault_counts) {
             *sum += count;
         }
     }
@@ -207,6 +207,6 @@ impl AnswerSummary {
     pub fn render(mut self, errors: usize) -> Message {
         let none = self.chosen.remove("").map(|count| (message!("none"), count));
         let counts = self.chosen.into_iter().map(|(name, count)| (Message::verbatim(name), count));
-        render_counts(counts.chain(none).collect(), self.faults, errors)
+        render_counts(counts.chain(none).collect(), self.fault_counts, errors)
     }
 }

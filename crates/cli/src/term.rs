@@ -53,14 +53,14 @@ impl Term {
         self.is_colored(io::stderr().is_terminal())
     }
 
-    fn is_colored(&self, terminal: bool) -> bool {
+    fn is_colored(&self, is_terminal: bool) -> bool {
         match self.color {
             Color::Always => true,
             Color::Never => false,
             Color::Auto => {
                 let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
                 let is_dumb_terminal = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-                terminal && !no_color && !is_dumb_terminal
+                is_terminal && !no_color && !is_dumb_terminal
             }
         }
     }
@@ -68,9 +68,9 @@ impl Term {
     /// Returns the width of the terminal in columns, between 40 and 300: the value of the
     /// environment variable `COLUMNS`, or else [`DEFAULT_WIDTH`]. `None` if `terminal` is false:
     /// the output is then not a terminal, and text is not wrapped.
-    pub fn width(&self, terminal: bool) -> Option<usize> {
+    pub fn width(&self, is_terminal: bool) -> Option<usize> {
         let columns = || std::env::var("COLUMNS").ok()?.parse::<usize>().ok();
-        terminal.then(|| columns().unwrap_or(DEFAULT_WIDTH).clamp(40, 300))
+        is_terminal.then(|| columns().unwrap_or(DEFAULT_WIDTH).clamp(40, 300))
     }
 
     /// Prints a one-line message on standard error. Write errors are ignored.
@@ -110,23 +110,23 @@ pub fn paint(color: bool, code: &str, text: &str) -> String {
 /// output is discarded and the program ends without an error.
 pub struct Out {
     inner: BufWriter<Box<dyn Write>>,
-    closed: bool,
+    is_closed: bool,
     /// Whether standard output is a terminal, where control characters must be escaped.
-    terminal: bool,
+    is_terminal: bool,
 }
 
 impl Out {
     pub fn new() -> Self {
-        Out { terminal: io::stdout().is_terminal(), ..Out::with_destination(super::stdio::open_stdout()) }
+        Out { is_terminal: io::stdout().is_terminal(), ..Out::with_destination(super::stdio::open_stdout()) }
     }
 
     /// Creates an output that writes to another destination than standard output.
     pub fn with_destination(output: Box<dyn Write>) -> Self {
-        Out { inner: BufWriter::with_capacity(64 << 10, output), closed: false, terminal: false }
+        Out { inner: BufWriter::with_capacity(64 << 10, output), is_closed: false, is_terminal: false }
     }
 
     pub fn is_closed(&self) -> bool {
-        self.closed
+        self.is_closed
     }
 
     /// Writes bytes unchanged, without escaping control characters.
@@ -152,7 +152,7 @@ impl Out {
     /// Writes a text that other programs read. Control characters are escaped only if the output is
     /// a terminal.
     pub fn write_source(&mut self, text: &str) -> Result<(), CliError> {
-        match self.terminal {
+        match self.is_terminal {
             true => self.write(to_printable(text).as_bytes()),
             false => self.write(text.as_bytes()),
         }
@@ -176,7 +176,7 @@ impl Out {
     /// [`Out::write_json_line`].
     pub fn write_answers(&mut self, lines: &[u8]) -> Result<(), CliError> {
         match std::str::from_utf8(lines) {
-            Ok(text) if self.terminal => self.write(escape_controls(text).as_bytes()),
+            Ok(text) if self.is_terminal => self.write(escape_controls(text).as_bytes()),
             _ => self.write(lines),
         }
     }
@@ -195,12 +195,12 @@ impl Out {
         &mut self,
         write: impl FnOnce(&mut BufWriter<Box<dyn Write>>) -> io::Result<()>,
     ) -> Result<(), CliError> {
-        if self.closed {
+        if self.is_closed {
             return Ok(());
         }
         let Err(error) = write(&mut self.inner) else { return Ok(()) };
         // No further writes are attempted after an error, not even when the program ends.
-        self.closed = true;
+        self.is_closed = true;
         match error.kind() {
             io::ErrorKind::BrokenPipe => Ok(()),
             _ => Err(CliError::usage(message!("standard output cannot be written: {error}"))),
@@ -252,7 +252,7 @@ mod tests {
             [(true, "{\"chosen\":\"a\\u202eb\\u009b2J\\u007f文件\"}\n"), (false, line)]
         {
             let file = std::fs::File::create(&path).expect("it can be written");
-            let mut out = Out { terminal, ..Out::with_destination(Box::new(file)) };
+            let mut out = Out { is_terminal: terminal, ..Out::with_destination(Box::new(file)) };
             out.write_answers(line.as_bytes()).and_then(|()| out.flush()).expect("it can be written");
             assert_eq!(std::fs::read_to_string(&path).expect("it can be read"), expected);
             let value: serde_json::Value = serde_json::from_str(expected).expect("it is JSON");

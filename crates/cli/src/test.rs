@@ -8,7 +8,7 @@ use super::compiled::Compiled;
 use super::coverage::{self, CoverageMinimum};
 use super::files;
 use super::language::{language, localized};
-use super::report::junit::{self, Case, CaseResult};
+use super::report::junit::{self, CaseResult, JunitCase};
 use super::server::{GenerationArgs, ServerArgs};
 use super::term::{Out, Term, paint};
 use super::watch::FileWatch;
@@ -70,7 +70,7 @@ pub struct Args {
     filter: Option<String>,
     /// The output format
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    format: TestFormat,
     /// Also report which routes and conditions the tests did not reach, and why
     #[arg(long)]
     coverage: bool,
@@ -105,7 +105,7 @@ pub struct Args {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum TestFormat {
     /// Text
     #[default]
     Human,
@@ -121,7 +121,7 @@ struct ReportedTest {
     line: usize,
     column: usize,
     name: String,
-    passed: bool,
+    has_passed: bool,
     expected: String,
     actual: Message,
     explanation: Option<Explanation>,
@@ -136,7 +136,7 @@ impl ReportedTest {
             line: position.line,
             column: position.column,
             name,
-            passed,
+            has_passed: passed,
             expected,
             actual,
             explanation,
@@ -147,13 +147,13 @@ impl ReportedTest {
 /// The counts of a test run, and its results for a JUnit report.
 #[derive(Default)]
 struct TestTally {
-    passed: usize,
-    failed: usize,
+    passed_count: usize,
+    failed_count: usize,
     /// Number of rules files that do not compile.
-    not_compiling: usize,
+    not_compiling_count: usize,
     /// Whether at least one rules file cannot be read.
-    unreadable: bool,
-    suites: Vec<(String, Vec<Case>)>,
+    has_unreadable_file: bool,
+    suites: Vec<(String, Vec<JunitCase>)>,
     /// The names of all tests if a filter selects some of them.
     names: Vec<String>,
 }
@@ -221,8 +221,8 @@ fn run_once(
             // reported.
             Err(_) if *imported && !contains_tests(compiled) => {}
             Err(_) => {
-                tally.unreadable |= compiled.is_unreadable();
-                tally.not_compiling += 1;
+                tally.has_unreadable_file |= compiled.is_unreadable();
+                tally.not_compiling_count += 1;
                 tally.suites.push((compiled.target.display_name(), vec![compile_error_case(compiled)]));
                 out.flush()?;
                 files::show_errors(compiled, term);
@@ -231,9 +231,9 @@ fn run_once(
     }
     write_test_summary(args, &tally, term, out)?;
     let too_little = report_coverage(args, compiled, term, out)?;
-    let is_without_tests = args.fail_without_tests && tally.passed + tally.failed == 0;
+    let is_without_tests = args.fail_without_tests && tally.passed_count + tally.failed_count == 0;
     let problems = usize::from(too_little) + usize::from(is_without_tests);
-    Ok(match (tally.unreadable, tally.failed + tally.not_compiling + problems) {
+    Ok(match (tally.has_unreadable_file, tally.failed_count + tally.not_compiling_count + problems) {
         (true, _) => Status::Usage,
         (false, 0) => Status::Success,
         (false, _) => Status::Errors,
@@ -242,7 +242,7 @@ fn run_once(
 
 /// Writes the end of the output: the summary of all tests, or a note or error if there was no test.
 fn write_test_summary(args: &Args, tally: &TestTally, term: &Term, out: &mut Out) -> Result<(), CliError> {
-    if tally.passed + tally.failed + tally.not_compiling == 0 {
+    if tally.passed_count + tally.failed_count + tally.not_compiling_count == 0 {
         if let Some(filter) = &args.filter {
             return Err(CliError::usage(match args.paths.is_empty() && filter.ends_with(".rules") {
                 true => filter_takes_file(filter),
@@ -252,12 +252,12 @@ fn write_test_summary(args: &Args, tally: &TestTally, term: &Term, out: &mut Out
         term.print_note(&message!("there is no `test` block; write one: `test \"a refund\" {{ given text = \"refund\"  expect refunds }}`"));
     }
     match args.format {
-        Format::Human => out.write_message(&tally.summary())?,
-        Format::Json => {}
-        Format::Junit => out.write_source(&junit::render_document("rulec test", &tally.suites))?,
+        TestFormat::Human => out.write_message(&tally.summary())?,
+        TestFormat::Json => {}
+        TestFormat::Junit => out.write_source(&junit::render_document("rulec test", &tally.suites))?,
     }
     out.flush()?;
-    if args.format != Format::Human {
+    if args.format != TestFormat::Human {
         term.print(&tally.summary());
     }
     Ok(())
@@ -287,20 +287,20 @@ fn run_all_tests(compiled: &[(Compiled, bool)], show_private: bool) -> Vec<Vec<T
 }
 
 fn write_outcomes(
-    format: Format,
+    format: TestFormat,
     name: &str,
     outcomes: &[ReportedTest],
     term: &Term,
     out: &mut Out,
 ) -> Result<(), CliError> {
-    if format == Format::Human {
+    if format == TestFormat::Human {
         out.write_line(name)?;
     }
     for outcome in outcomes {
         match format {
-            Format::Human => print_outcome(outcome, term, out)?,
-            Format::Json => out.write_json_line(&outcome_json(outcome))?,
-            Format::Junit => {}
+            TestFormat::Human => print_outcome(outcome, term, out)?,
+            TestFormat::Json => out.write_json_line(&outcome_json(outcome))?,
+            TestFormat::Junit => {}
         }
     }
     Ok(())
@@ -338,7 +338,7 @@ fn report_coverage(
         for (compiled, coverage, findings) in &reports {
             let text = coverage::format_text(compiled, coverage, findings);
             match args.format {
-                Format::Human => out.write_text(text.trim_end_matches('\n'))?,
+                TestFormat::Human => out.write_text(text.trim_end_matches('\n'))?,
                 _ => text.lines().for_each(|line| term.print(&Message::verbatim(line))),
             }
         }
@@ -380,18 +380,19 @@ impl TestTally {
     /// Adds the outcomes of the tests in one rules file to the counts. `name` is the name of the
     /// file.
     fn add_outcomes(&mut self, name: String, outcomes: Vec<ReportedTest>) {
-        let failed = outcomes.iter().filter(|outcome| !outcome.passed).count();
-        (self.passed, self.failed) = (self.passed + outcomes.len() - failed, self.failed + failed);
+        let failed = outcomes.iter().filter(|outcome| !outcome.has_passed).count();
+        (self.passed_count, self.failed_count) =
+            (self.passed_count + outcomes.len() - failed, self.failed_count + failed);
         let cases = outcomes.into_iter().map(|outcome| {
             let result = case_result(&outcome);
-            Case { name: outcome.name, result }
+            JunitCase { name: outcome.name, result }
         });
         self.suites.push((name, cases.collect()));
     }
 
     fn summary(&self) -> Message {
-        let line = message!("{} passed, {} failed", self.passed, self.failed);
-        match self.not_compiling {
+        let line = message!("{} passed, {} failed", self.passed_count, self.failed_count);
+        match self.not_compiling_count {
             0 => line,
             1 => message!("{line}, 1 file could not be compiled"),
             broken => message!("{line}, {broken} files could not be compiled"),
@@ -403,7 +404,7 @@ fn case_result(outcome: &ReportedTest) -> CaseResult {
     let ReportedTest { expected, actual, .. } = outcome;
     let options = RenderOptions { language: language(), ..RenderOptions::default() };
     let explanation_text = outcome.explanation.as_ref().map(|explanation| explanation.render(&options));
-    match outcome.passed {
+    match outcome.has_passed {
         true => CaseResult::Passed,
         false => CaseResult::Failed {
             kind: "expectation".to_owned(),
@@ -413,11 +414,11 @@ fn case_result(outcome: &ReportedTest) -> CaseResult {
     }
 }
 
-fn compile_error_case(compiled: &Compiled) -> Case {
+fn compile_error_case(compiled: &Compiled) -> JunitCase {
     let errors = report::compile_diagnostics(compiled).filter(|reported| reported.diagnostic.is_error());
     let text: Vec<String> = errors.map(|reported| report::format_concise(&reported)).collect();
     let message = localized(&message!("the rules do not compile")).into_owned();
-    Case {
+    JunitCase {
         name: "compile".to_owned(),
         result: CaseResult::Failed { kind: "error".to_owned(), message, text: text.join("\n") },
     }
@@ -425,12 +426,12 @@ fn compile_error_case(compiled: &Compiled) -> Case {
 
 fn outcome_json(outcome: &ReportedTest) -> String {
     let value = json!({
-        "version": report::JSON_VERSION,
+        "version": report::JSON_FORMAT_VERSION,
         "file": outcome.file,
         "line": outcome.line,
         "column": outcome.column,
         "name": outcome.name,
-        "passed": outcome.passed,
+        "passed": outcome.has_passed,
         "expected": outcome.expected,
         "actual": localized(&outcome.actual),
         "explanation": outcome.explanation.as_ref().map(ToString::to_string),
@@ -440,7 +441,7 @@ fn outcome_json(outcome: &ReportedTest) -> String {
 
 fn print_outcome(outcome: &ReportedTest, term: &Term, out: &mut Out) -> Result<(), CliError> {
     let color = term.is_stdout_colored();
-    if outcome.passed {
+    if outcome.has_passed {
         let name = to_one_line(&outcome.name);
         let (word, padding) = (message!("ok"), word_padding(&message!("ok")));
         return out.write_styled(&format!("  {}{padding}{name}", paint(color, "32", &localized(&word))));

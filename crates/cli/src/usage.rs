@@ -4,8 +4,8 @@
 mod foreign;
 mod rules_wanted;
 
-pub use foreign::{explained_decision, rules_come_first};
-pub use rules_wanted::messages_for_rules;
+pub use foreign::{explained_decision_tip, rules_come_first_tip};
+pub use rules_wanted::messages_for_rules_tip;
 
 use super::help::localized_command;
 use super::language::{language, localized};
@@ -55,21 +55,21 @@ pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString
                 error.remove(ContextKind::Suggested);
                 error.insert(ContextKind::InvalidArg, ContextValue::String(written.to_owned()));
                 error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("-{written}")));
-            } else if let Some(tip) = foreign::explained_decision(&path, &words) {
+            } else if let Some(tip) = foreign::explained_decision_tip(&path, &words) {
                 error.remove(ContextKind::SuggestedArg);
                 set_tips(error, vec![tip]);
             } else if invalid.starts_with('-') {
                 add_meant_option(error, verb, &path, (&words, &invalid));
             } else {
-                if let Some(tip) = foreign::surplus_argument(verb, &path, &words, &invalid) {
+                if let Some(tip) = foreign::surplus_argument_tip(verb, &path, &words, &invalid) {
                     set_tips(error, vec![tip]);
                 }
             }
         }
         ErrorKind::InvalidValue => {
             let value = context_text(error, ContextKind::InvalidValue).unwrap_or_default();
-            let tip = foreign::exchanged_values(verb, &path, &words)
-                .or_else(|| foreign::missing_kind(verb, &path, &words, &value));
+            let tip = foreign::exchanged_values_tip(verb, &path, &words)
+                .or_else(|| foreign::missing_kind_tip(verb, &path, &words, &value));
             if let Some(tip) = tip {
                 error.remove(ContextKind::SuggestedValue);
                 set_tips(error, vec![tip]);
@@ -77,7 +77,7 @@ pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString
         }
         ErrorKind::InvalidSubcommand => {
             let written = context_text(error, ContextKind::InvalidSubcommand).unwrap_or_default();
-            let ordered = foreign::command_after_arguments(command, &words, &written);
+            let ordered = foreign::command_after_arguments_tip(command, &words, &written);
             if let Some(tip) = ordered.filter(|_| foreign::looks_like_argument(&written)) {
                 error.remove(ContextKind::SuggestedSubcommand);
                 set_tips(error, vec![tip]);
@@ -107,7 +107,7 @@ fn describe_missing(error: &mut clap::Error, verb: &Command, words: &[&str]) {
     if let [shown] = missing.as_slice()
         && shown.contains("--input ")
     {
-        let given: Vec<String> = words.iter().map(|text| foreign::shell_word(text)).collect();
+        let given: Vec<String> = words.iter().map(|text| foreign::quote_for_shell(text)).collect();
         let written = format!("rulec {} --input -", given.join(" "));
         tips.push(message!("to read the message from standard input, write `{written}`"));
     }
@@ -125,13 +125,13 @@ fn add_meant_option(
     path: &[&str],
     (texts, invalid): (&[&str], &str),
 ) {
-    if let Some(tip) = foreign::argument_option(verb, path, texts, invalid) {
+    if let Some(tip) = foreign::argument_option_tip(verb, path, texts, invalid) {
         error.remove(ContextKind::SuggestedArg);
         set_tips(error, vec![tip]);
     } else if let Some(meant) = foreign::meant_option(verb, invalid) {
         error.remove(ContextKind::Suggested);
         error.insert(ContextKind::SuggestedArg, ContextValue::String(meant));
-    } else if let Some(tip) = foreign::needless_option(verb, path, texts, invalid) {
+    } else if let Some(tip) = foreign::needless_option_tip(verb, path, texts, invalid) {
         error.remove(ContextKind::SuggestedArg);
         set_tips(error, vec![tip]);
     } else if error.get(ContextKind::SuggestedArg).is_none() {

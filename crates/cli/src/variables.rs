@@ -9,7 +9,7 @@ use rulec_base::message;
 use rulec_http::Secret;
 
 /// Returns the value of a variable. `None` if it is not set.
-pub fn read_optional(variable: &str) -> Option<String> {
+pub fn read_optional_variable(variable: &str) -> Option<String> {
     std::env::var(variable).ok()
 }
 
@@ -24,7 +24,7 @@ pub fn read_secret(
     named: Option<&str>,
     default: Option<&str>,
 ) -> Result<Option<Secret>, CliError> {
-    let found = named.or(default).and_then(read_optional);
+    let found = named.or(default).and_then(read_optional_variable);
     match (found, named) {
         (None, Some(name)) => Err(CliError::usage(message!("`{option}`: there is no variable `{name}`"))),
         (found, _) => Ok(found.map(Secret::new)),

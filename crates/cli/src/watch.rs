@@ -24,14 +24,14 @@ pub struct FileWatch<'a> {
     /// watched folder. The files of standard output and standard error are ignored, too.
     output_paths: Vec<&'a Path>,
     /// The files that the rules import. Includes files that do not exist yet.
-    imported: BTreeSet<PathBuf>,
+    imported_files: BTreeSet<PathBuf>,
     /// The state of the watched files at the last call of [`FileWatch::record_state`].
     recorded_stamps: FileStamps,
 }
 
 impl<'a> FileWatch<'a> {
     pub fn new(paths: &'a [PathBuf], output_paths: Vec<&'a Path>) -> FileWatch<'a> {
-        FileWatch { paths, output_paths, imported: BTreeSet::new(), recorded_stamps: FileStamps::new() }
+        FileWatch { paths, output_paths, imported_files: BTreeSet::new(), recorded_stamps: FileStamps::new() }
     }
 
     /// Stores the current state of the watched files. Must be called before the files are read, so
@@ -43,7 +43,8 @@ impl<'a> FileWatch<'a> {
     /// Also watches the files that the compiler read, or found missing, such as imports. Replaces
     /// the list of an earlier call. The bool that comes with each file is ignored.
     pub fn watch_sources(&mut self, compiled: &[(Compiled, bool)]) {
-        self.imported = compiled.iter().flat_map(|(compiled, _)| compiled.files.iter().cloned()).collect();
+        self.imported_files =
+            compiled.iter().flat_map(|(compiled, _)| compiled.files.iter().cloned()).collect();
     }
 
     /// Waits until a watched file differs from the recorded state, or a new file appears.
@@ -68,7 +69,7 @@ impl<'a> FileWatch<'a> {
 
     fn current_stamps(&self) -> FileStamps {
         let mut files = files::list_rules_files(self.paths).unwrap_or_default();
-        files.extend(self.imported.iter().cloned());
+        files.extend(self.imported_files.iter().cloned());
         files.retain(|path| !self.output_paths.iter().any(|output| is_same_path(path, output)));
         let output = stdio::output_files();
         let stamp = |path: &Path| {

@@ -104,7 +104,7 @@ pub struct MessageArgs {
 }
 
 /// The data that `rulec why` prints about a decision.
-struct Report<'a> {
+struct WhyReport<'a> {
     explanation: &'a Explanation,
     breaches: &'a [InputViolation],
     /// Whether the rules declare their input with an `input` statement.
@@ -116,7 +116,7 @@ struct Report<'a> {
     failure: Option<String>,
     /// A note for the user if the language model's answer is missing.
     note: Option<Message>,
-    gap: Option<HistoryGap>,
+    history_gap: Option<HistoryGap>,
 }
 
 #[derive(Serialize)]
@@ -170,20 +170,20 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let failure = question.as_ref().and_then(|question| question.answer(&message).err());
     let failure = failure.map(|failure| localized(&failure.to_message()).into_owned());
     let note = question.as_ref().map(|question| meaning::model_question_note(question, &args.rules.path));
-    let report = Report {
+    let report = WhyReport {
         explanation: &explanation,
         breaches: decision.breaches(),
         declares_input: rules.program().input.is_some(),
         question: question.as_ref().map(Question::text),
         failure,
         note,
-        gap: decision.history_gap(),
+        history_gap: decision.history_gap(),
     };
     print_report(args, &report, term, out)
 }
 
-fn print_report(args: &Args, report: &Report<'_>, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let Report { explanation, breaches, question, gap, .. } = *report;
+fn print_report(args: &Args, report: &WhyReport<'_>, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+    let WhyReport { explanation, breaches, question, history_gap: gap, .. } = *report;
     let failure = report.failure.as_deref();
     match args.format {
         Format::Json => {
@@ -295,14 +295,14 @@ pub fn render_options(term: &Term) -> RenderOptions {
 }
 
 impl MessageArgs {
-    /// Builds the message from the options. `places` are the paths of the fields that the rules
-    /// read as decimals, where numbers keep all their digits. `mask_error` masks the names of
+    /// Builds the message from the options. `decimal_paths` are the paths of the fields that the
+    /// rules read as decimals, where numbers keep all their digits. `mask_error` masks the names of
     /// private fields that an error message quotes. Prints a note if the text of the message is
     /// itself a JSON object.
     pub fn read_message(
         &self,
         term: &Term,
-        places: &DecimalPaths,
+        decimal_paths: &DecimalPaths,
         mask_error: impl Fn(JsonError) -> JsonError,
     ) -> Result<Json, CliError> {
         if let Some(text) = self.input.as_deref() {
@@ -315,7 +315,7 @@ impl MessageArgs {
                 }
                 invalid_message_error(what, &mask_error(error.clone()))
             };
-            return files::parse_input_object(text, places, refused).map(Json::Object);
+            return files::parse_input_object(text, decimal_paths, refused).map(Json::Object);
         }
         let mut map = Map::new();
         if let Some(text) = self.text.as_ref().or(self.words.as_ref()) {
@@ -333,8 +333,8 @@ impl MessageArgs {
             map.insert("text".to_owned(), text.as_str().into());
         }
         if let Some(ctx) = &self.ctx {
-            let places = places.field("ctx").unwrap_or(DecimalPaths::none());
-            let ctx = json::parse_exact(ctx, places).map_err(|error| {
+            let decimal_paths = decimal_paths.field("ctx").unwrap_or(DecimalPaths::none());
+            let ctx = json::parse_exact(ctx, decimal_paths).map_err(|error| {
                 let error = with_shell_help(ctx, error);
                 // The error's path starts inside `ctx`, so `ctx` is added as the first key.
                 let error = error.with_keys_added("ctx");

@@ -271,7 +271,7 @@ fn invalid_input_error(input_name: &str, error: &JsonError) -> CliError {
     ))
 }
 
-fn save_bytes(path: &Path, saved: &impl Serialize) -> Result<(), CliError> {
+fn save_as_json_line(path: &Path, saved: &impl Serialize) -> Result<(), CliError> {
     files::replace_file(path, &saver::to_line(saved)?)
 }
 

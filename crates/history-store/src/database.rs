@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 const DATABASE_FILE: &str = "history.sqlite";
 /// The version of the table format, which SQLite stores as `user_version`. A database with another
 /// version is refused.
-const FORMAT: i64 = 1;
+const DATABASE_FORMAT_VERSION: i64 = 1;
 
 /// The SQL that creates the tables. The primary key of `event` sorts messages by history key (such
 /// as a user id), then by time, and then by arrival.
@@ -53,7 +53,7 @@ impl Database {
     /// If the file cannot be used, another program uses it, or it has another format.
     pub fn open(folder: &Path) -> Result<Database, StoreError> {
         let path = Database::path(folder);
-        let fail = |error: rusqlite::Error| named_error(&path, &error);
+        let fail = |error: rusqlite::Error| database_error(&path, &error);
         // SQLite gives its write-ahead log the permissions of this file.
         open_private(&path).map_err(|error| StoreError(format!("{}: {error}", path.display())))?;
         let connection = Connection::open(&path).map_err(fail)?;
@@ -76,12 +76,13 @@ impl Database {
         let format: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(fail)?;
         let is_new = format == 0;
         if is_new {
-            let create = format!("BEGIN; {CREATE_TABLES} PRAGMA user_version = {FORMAT}; COMMIT;");
+            let create =
+                format!("BEGIN; {CREATE_TABLES} PRAGMA user_version = {DATABASE_FORMAT_VERSION}; COMMIT;");
             connection.execute_batch(&create).map_err(fail)?;
-        } else if format != FORMAT {
+        } else if format != DATABASE_FORMAT_VERSION {
             let path = path.display();
             return Err(StoreError(format!(
-                "{path} has the format {format}, and this version of rulec reads format {FORMAT}"
+                "{path} has the format {format}, and this version of rulec reads format {DATABASE_FORMAT_VERSION}"
             )));
         }
         let next = connection.query_row("SELECT next FROM arrival", [], |row| row.get(0));
@@ -96,15 +97,19 @@ impl Database {
         self.is_new
     }
 
-    fn run<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
-        work(&self.connection).map_err(|error| named_error(&self.path, &error))
+    fn run_on_connection<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        work(&self.connection).map_err(|error| database_error(&self.path, &error))
     }
 
     /// Begins a transaction. Reports no error: if the transaction cannot begin, all work in it
     /// fails, and so does its commit.
-    pub fn begin(&mut self) {
+    pub fn begin_transaction(&mut self) {
         self.roll_back();
-        self.transaction_error = self.run(|connection| connection.execute_batch("BEGIN IMMEDIATE")).err();
+        self.transaction_error =
+            self.run_on_connection(|connection| connection.execute_batch("BEGIN IMMEDIATE")).err();
     }
 
     /// Runs `work` in a savepoint of the transaction. After an error, undoes only the changes of
@@ -118,9 +123,9 @@ impl Database {
             return Err(error.clone());
         }
         let execute = |connection: &Connection, sql| connection.prepare_cached(sql)?.execute([]);
-        let begun = self.run(|connection| execute(connection, "SAVEPOINT work"));
+        let begun = self.run_on_connection(|connection| execute(connection, "SAVEPOINT work"));
         let result = begun.and_then(|_| work(self));
-        let ended = self.run(|connection| {
+        let ended = self.run_on_connection(|connection| {
             if result.is_err() {
                 execute(connection, "ROLLBACK TO work")?;
             }
@@ -141,7 +146,7 @@ impl Database {
         let next = self.next_arrival;
         let committed = match self.transaction_error.take() {
             Some(error) => Err(error),
-            None => self.run(|connection| {
+            None => self.run_on_connection(|connection| {
                 connection
                     .prepare_cached("UPDATE arrival SET next = ?1 WHERE next <> ?1")?
                     .execute([next])?;
@@ -162,13 +167,18 @@ impl Database {
     /// Stores the `changes` of the recorded messages of one history key (such as a user id). Rules
     /// limit the number of messages by `at most`. `dropped` is the time (RFC 3339) of the newest
     /// message that was removed for this limit.
-    pub fn apply(&mut self, key: &str, changes: &Changes, dropped: Option<&str>) -> Result<(), StoreError> {
+    pub fn apply_changes(
+        &mut self,
+        key: &str,
+        changes: &Changes,
+        dropped: Option<&str>,
+    ) -> Result<(), StoreError> {
         for element in &changes.inserted {
             let (seconds, nanos) = parse_element_time(element)?;
             let arrival = self.next_arrival;
             self.next_arrival += 1;
             let row = params![key, seconds, nanos, arrival, to_stored_text(element)];
-            self.run(|connection| {
+            self.run_on_connection(|connection| {
                 connection.prepare_cached("INSERT INTO event VALUES (?1, ?2, ?3, ?4, ?5)")?.execute(row)
             })?;
         }
@@ -176,19 +186,19 @@ impl Database {
             return Ok(());
         }
         let removed = i64::try_from(changes.removed).unwrap_or(i64::MAX);
-        self.run(|connection| {
+        self.run_on_connection(|connection| {
             let delete = "DELETE FROM event WHERE key = ?1 AND (seconds, nanos, arrival) IN (\
                  SELECT seconds, nanos, arrival FROM event WHERE key = ?1 \
                  ORDER BY seconds, nanos, arrival LIMIT ?2)";
             connection.prepare_cached(delete)?.execute(params![key, removed])?;
-            dropped.map_or(Ok(()), |dropped| set_dropped(connection, key, dropped))
+            dropped.map_or(Ok(()), |dropped| store_dropped_time(connection, key, dropped))
         })
     }
 
     /// Reads all messages of a history key (such as a user id). `hash_key` is the secret key of the
     /// hashes that replace private texts in the messages.
     pub fn load(&mut self, key: &str, hash_key: HashKey) -> Result<Events, StoreError> {
-        let (texts, dropped) = self.run(|connection| {
+        let (texts, dropped) = self.run_on_connection(|connection| {
             let select = "SELECT element FROM event WHERE key = ?1 ORDER BY seconds, nanos, arrival";
             let mut select = connection.prepare_cached(select)?;
             let texts = select.query_map([key], |row| row.get::<_, String>(0))?;
@@ -215,7 +225,7 @@ impl Database {
         key: Option<&str>,
         visit: &mut dyn FnMut(String, Moment, Result<Json, StoreError>) -> Result<bool, StoreError>,
     ) -> Result<(), StoreError> {
-        let fail = |error: rusqlite::Error| named_error(&self.path, &error);
+        let fail = |error: rusqlite::Error| database_error(&self.path, &error);
         let select = "SELECT key, seconds, nanos, element FROM event WHERE ?1 IS NULL OR key = ?1 \
              ORDER BY key, seconds, nanos, arrival";
         let mut select = self.connection.prepare(select).map_err(fail)?;
@@ -234,7 +244,7 @@ impl Database {
     /// its time equals the time columns of its row.
     pub fn check(&mut self) -> Result<Report, StoreError> {
         let mut report = Report::default();
-        let found = self.run(|connection| {
+        let found = self.run_on_connection(|connection| {
             let mut check = connection.prepare("PRAGMA integrity_check")?;
             let found = check.query_map([], |row| row.get::<_, String>(0))?;
             found.collect::<rusqlite::Result<Vec<String>>>()
@@ -262,19 +272,21 @@ impl Database {
     pub fn compact(&mut self, before: Option<Moment>) -> Result<usize, StoreError> {
         let mut removed = 0;
         if let Some(before) = before {
-            self.begin();
-            let result = self.in_savepoint(|database| database.remove_before(before));
+            self.begin_transaction();
+            let result = self.in_savepoint(|database| database.remove_messages_before(before));
             self.commit()?;
             removed = result?;
         }
-        self.run(|connection| connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE);"))?;
+        self.run_on_connection(|connection| {
+            connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE);")
+        })?;
         Ok(removed)
     }
 
     /// Removes the messages older than a time. For each history key that loses messages, stores the
     /// time of its newest removed message in the table `dropped`.
-    fn remove_before(&mut self, (seconds, nanos): Moment) -> Result<usize, StoreError> {
-        let newest = self.run(|connection| {
+    fn remove_messages_before(&mut self, (seconds, nanos): Moment) -> Result<usize, StoreError> {
+        let newest = self.run_on_connection(|connection| {
             let select = "SELECT key, element FROM (SELECT key, element, row_number() OVER (\
                  PARTITION BY key ORDER BY seconds DESC, nanos DESC, arrival DESC) AS place \
                  FROM event WHERE (seconds, nanos) < (?1, ?2)) WHERE place = 1";
@@ -285,13 +297,13 @@ impl Database {
         for (key, element) in newest {
             let element = parse_element(&element)?;
             let at = parse_element_time(&element)?;
-            let dropped = self.run(|connection| newest_dropped_time(connection, &key))?;
+            let dropped = self.run_on_connection(|connection| newest_dropped_time(connection, &key))?;
             if dropped.is_none_or(|dropped| parse_time(&dropped).is_ok_and(|dropped| dropped < at)) {
                 let text = element[AT_FIELD].as_str().unwrap_or_default();
-                self.run(|connection| set_dropped(connection, &key, text))?;
+                self.run_on_connection(|connection| store_dropped_time(connection, &key, text))?;
             }
         }
-        self.run(|connection| {
+        self.run_on_connection(|connection| {
             let delete = "DELETE FROM event WHERE (seconds, nanos) < (?1, ?2)";
             connection.execute(delete, params![seconds, nanos])
         })
@@ -306,12 +318,12 @@ fn newest_dropped_time(connection: &Connection, key: &str) -> rusqlite::Result<O
     select.query_row([key], |row| row.get(0)).optional()
 }
 
-fn set_dropped(connection: &Connection, key: &str, at: &str) -> rusqlite::Result<()> {
+fn store_dropped_time(connection: &Connection, key: &str, at: &str) -> rusqlite::Result<()> {
     let mut upsert = connection.prepare_cached("INSERT OR REPLACE INTO dropped VALUES (?1, ?2)")?;
     upsert.execute([key, at]).map(drop)
 }
 
-fn named_error(path: &Path, error: &rusqlite::Error) -> StoreError {
+fn database_error(path: &Path, error: &rusqlite::Error) -> StoreError {
     let path = path.display();
     match error.sqlite_error_code() {
         Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked) => {
@@ -329,7 +341,7 @@ mod tests {
     fn record(database: &mut Database, key: &str) -> Result<(), StoreError> {
         let element = json!({"at": "2026-01-31T12:00:00Z"});
         let changes = Changes { inserted: vec![element], removed: 0 };
-        database.in_savepoint(|database| database.apply(key, &changes, None))
+        database.in_savepoint(|database| database.apply_changes(key, &changes, None))
     }
 
     fn keys(database: &mut Database) -> Vec<String> {
@@ -357,7 +369,7 @@ mod tests {
     #[test]
     fn a_transaction_that_sqlite_undoes_keeps_nothing() {
         let (_folder, mut database) = database();
-        database.begin();
+        database.begin_transaction();
         assert_eq!(record(&mut database, "first"), Ok(()));
         let StoreError(error) = record(&mut database, "full").expect_err("it fails");
         assert!(error.contains("the disk is full"), "{error}");
@@ -366,7 +378,7 @@ mod tests {
         let StoreError(error) = database.commit().expect_err("it fails");
         assert!(error.contains("the disk is full"), "{error}");
         assert_eq!(keys(&mut database), Vec::<String>::new());
-        database.begin();
+        database.begin_transaction();
         assert_eq!(record(&mut database, "next"), Ok(()));
         assert_eq!(database.commit(), Ok(()));
         assert_eq!(keys(&mut database), ["next"]);
@@ -375,12 +387,12 @@ mod tests {
     #[test]
     fn a_work_that_fails_keeps_nothing_of_its_own() {
         let (_folder, mut database) = database();
-        database.begin();
+        database.begin_transaction();
         assert_eq!(record(&mut database, "bad"), Ok(()));
         let element = json!({"at": "2026-01-31T12:00:01Z"});
         let changes = Changes { inserted: vec![element], removed: 1 };
         let StoreError(error) = database
-            .in_savepoint(|database| database.apply("bad", &changes, None))
+            .in_savepoint(|database| database.apply_changes("bad", &changes, None))
             .expect_err("nothing is removed");
         assert!(error.contains("it stays"), "{error}");
         assert_eq!(record(&mut database, "good"), Ok(()));
@@ -392,7 +404,7 @@ mod tests {
     fn nothing_runs_without_a_transaction() {
         let (_folder, mut database) = database();
         database.connection.execute_batch("PRAGMA query_only = ON").expect("it is set");
-        database.begin();
+        database.begin_transaction();
         database.connection.execute_batch("PRAGMA query_only = OFF").expect("it is set");
         let mut ran = false;
         let result = database.in_savepoint(|_| {
@@ -405,7 +417,7 @@ mod tests {
     #[test]
     fn an_element_without_a_time_is_not_read_over() {
         let (_folder, mut database) = database();
-        database.begin();
+        database.begin_transaction();
         assert_eq!(record(&mut database, "ann"), Ok(()));
         assert_eq!(database.commit(), Ok(()));
         database.connection.execute("UPDATE event SET element = '{}'", []).expect("it is changed");

@@ -18,7 +18,7 @@ pub(crate) fn read_or_create(folder: &Path, is_new: bool) -> Result<HashKey, Sto
     let path = folder.join(HASH_KEY_FILE);
     let error = |error: std::io::Error| StoreError(format!("{}: {error}", path.display()));
     match fs::read_to_string(&path) {
-        Ok(text) => parse(text.trim()).ok_or_else(|| {
+        Ok(text) => parse_hex_digits(text.trim()).ok_or_else(|| {
             StoreError(format!("{}: not a key of 32 hexadecimal digits; restore the file", path.display()))
         }),
         Err(found) if found.kind() == ErrorKind::NotFound && is_new => {
@@ -41,7 +41,7 @@ fn create_key_file(path: &Path, key: HashKey) -> std::io::Result<()> {
     // A crash may have left an incomplete temporary file.
     let _ = fs::remove_file(&unfinished);
     let mut file = open_private(&unfinished)?;
-    writeln!(file, "{}", to_digits(key))?;
+    writeln!(file, "{}", to_hex_digits(key))?;
     file.sync_all()?;
     fs::rename(&unfinished, path)?;
     // Waits until the renamed file is on disk. Only Unix can sync a folder.
@@ -61,12 +61,12 @@ pub(crate) fn open_private(path: &Path) -> std::io::Result<fs::File> {
 }
 
 /// Returns a hash key as 32 hexadecimal digits.
-pub(crate) fn to_digits(key: HashKey) -> String {
+pub(crate) fn to_hex_digits(key: HashKey) -> String {
     key.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Parses a hash key of 32 hexadecimal digits; `None` for any other text.
-pub(crate) fn parse(text: &str) -> Option<HashKey> {
+pub(crate) fn parse_hex_digits(text: &str) -> Option<HashKey> {
     let mut bytes = [0; 16];
     if text.len() != 32 || !text.is_ascii() {
         return None;

@@ -57,9 +57,9 @@ pub struct DurableStore {
     writer: Writer,
     /// Read-locked while a call uses the messages of a history key. Write-locked while messages are
     /// removed, so that no call reads them.
-    in_use: RwLock<()>,
+    exclusive_use_lock: RwLock<()>,
     /// Whether a call that records a message may return before the message is on disk.
-    deferred: bool,
+    is_deferred: bool,
 }
 
 impl std::fmt::Debug for DurableStore {
@@ -79,8 +79,8 @@ impl DurableStore {
         let database = Database::open(folder)?;
         let hash_key = hash_key::read_or_create(folder, database.is_new())?;
         let writer = Writer::start(database)?;
-        let (cache, in_use) = (EventCache::new(MAX_CACHED_KEYS), RwLock::default());
-        Ok(DurableStore { cache, hash_key, writer, in_use, deferred: false })
+        let (cache, exclusive_use_lock) = (EventCache::new(MAX_CACHED_KEYS), RwLock::default());
+        Ok(DurableStore { cache, hash_key, writer, exclusive_use_lock, is_deferred: false })
     }
 
     /// True if the folder contains the database of a history store.
@@ -93,7 +93,7 @@ impl DurableStore {
     /// many messages together.
     #[must_use]
     pub fn deferred(self) -> DurableStore {
-        DurableStore { deferred: true, ..self }
+        DurableStore { is_deferred: true, ..self }
     }
 
     /// Waits until the changes of all earlier calls are on disk. Only needed after `deferred`,
@@ -137,7 +137,7 @@ impl DurableStore {
     /// If `before` is not a time, or the database cannot be written.
     pub fn compact(&self, before: Option<&str>) -> Result<usize, StoreError> {
         let before = before.map(element::parse_time).transpose()?;
-        let _alone = self.in_use.write().unwrap_or_else(PoisonError::into_inner);
+        let _alone = self.exclusive_use_lock.write().unwrap_or_else(PoisonError::into_inner);
         // Empties the cache, because its messages may be removed. Because of the lock, no call uses
         // them now.
         self.cache.clear();
@@ -146,8 +146,8 @@ impl DurableStore {
 
     fn commit(&self, key: &str, changes: Changes, dropped: Option<String>) -> Result<(), StoreError> {
         let key = key.to_owned();
-        let write = move |database: &mut Database| database.apply(&key, &changes, dropped.as_deref());
-        match self.deferred {
+        let write = move |database: &mut Database| database.apply_changes(&key, &changes, dropped.as_deref());
+        match self.is_deferred {
             true => self.writer.send(write),
             false => self.writer.call(write),
         }
@@ -160,7 +160,7 @@ impl Store for DurableStore {
             let (key, hash_key) = (key.to_owned(), self.hash_key);
             self.writer.call(move |database| database.load(&key, hash_key))
         };
-        let _in_use = self.in_use.read().unwrap_or_else(PoisonError::into_inner);
+        let _in_use = self.exclusive_use_lock.read().unwrap_or_else(PoisonError::into_inner);
         self.cache.with_key(key, load, |events| {
             work(events);
             let changes = events.take_changes();

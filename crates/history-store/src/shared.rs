@@ -22,7 +22,7 @@ use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode
 use redis::{Client, Script, ScriptInvocation};
 use rulec::history::{Changes, EventCache, Events, HashKey, Store, StoreError};
 use rulec_lang::history::AT_FIELD;
-use server::{Failure, Server};
+use server::{RedisServer, WriteFailure};
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,40 +31,40 @@ use std::time::{Duration, Instant};
 /// Maximum number of history keys (such as user ids) whose messages are cached in memory.
 const MAX_CACHED_KEYS: usize = 100_000;
 /// The version of the format in which a history is stored at the server.
-const FORMAT: &str = "1";
+const STORE_FORMAT_VERSION: &str = "1";
 /// The Redis key of the set that contains the names of all histories at the server.
-const NAMES_KEY: &str = "rulec::histories";
+const HISTORY_NAMES_KEY: &str = "rulec::histories";
 /// For this number of versions of a history key's state, the server remembers the change that made
 /// the version.
-const REMEMBERED_WRITERS: u64 = 64;
+const MAX_REMEMBERED_WRITERS: u64 = 64;
 /// Maximum time for which a call tries again while other processes change the messages of the same
 /// history key.
-const CONFLICT_TIME: Duration = Duration::from_secs(8);
+const CONFLICT_RETRY_TIME: Duration = Duration::from_secs(8);
 /// The longest pause before a call tries again, after another process changed the same history key
 /// during its last attempt.
-const MAX_PAUSE: Duration = Duration::from_millis(16);
+const MAX_RETRY_PAUSE: Duration = Duration::from_millis(16);
 /// The number of characters before the JSON text of a stored message. They are its nanoseconds and
 /// its arrival number, which order the messages of the same second.
 const SORT_PREFIX_CHARS: usize = 25;
 /// The number of Redis keys that one `SCAN` request asks for.
 const KEYS_PER_SCAN: usize = 1_000;
 /// The characters of a history's name that are written as `%XX` in the keys at the server.
-const ENCODED_IN_KEY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_');
+const CHARS_ENCODED_IN_KEY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_');
 /// The characters of a history's name that are written as `%XX` in an address.
-const ENCODED_IN_ADDRESS: &AsciiSet = &CONTROLS.add(b' ').add(b'#').add(b'%').add(b'@');
+const CHARS_ENCODED_IN_ADDRESS: &AsciiSet = &CONTROLS.add(b' ').add(b'#').add(b'%').add(b'@');
 
 /// A store that saves the recorded messages of each history key at a Redis server. Several
 /// processes can share the history. Calls wait for the server, for some seconds at most.
 pub struct SharedStore {
     cache: EventCache,
     hash_key: HashKey,
-    server: Server,
+    server: RedisServer,
     scripts: Scripts,
     /// The text with which all Redis keys of this history begin.
-    prefix: String,
+    redis_key_prefix: String,
     /// A random text that no other store has. Each change that this store sends has an id (the
     /// *writer* of the new version), which begins with this text.
-    instance: String,
+    instance_id: String,
     /// The number of changes that this store has sent.
     changes_sent: AtomicU64,
 }
@@ -84,11 +84,11 @@ impl Scripts {
 }
 
 /// The messages of a history key, as the server has sent them.
-struct Loaded {
+struct LoadedEvents {
     events: Events,
     /// The version of the history key's state, and the id of the change that made this version (its
     /// *writer*).
-    stamp: String,
+    state_stamp: String,
 }
 
 impl std::fmt::Debug for SharedStore {
@@ -123,7 +123,7 @@ impl SharedStore {
             [name] => SharedStore::connect(&address.clone().with_name(name), false),
             names => {
                 let names =
-                    names.iter().map(|name| utf8_percent_encode(name, ENCODED_IN_ADDRESS).to_string());
+                    names.iter().map(|name| utf8_percent_encode(name, CHARS_ENCODED_IN_ADDRESS).to_string());
                 Err(StoreError(format!(
                     "{place}: the server has several histories; write one of their names after `#`: {}",
                     names.collect::<Vec<_>>().join(", ")
@@ -137,30 +137,30 @@ impl SharedStore {
     /// # Errors
     /// If the server cannot be used.
     pub fn names(address: &SharedAddress) -> Result<Vec<String>, StoreError> {
-        let names: BTreeSet<String> =
-            connect(address)?.read(|connection| redis::cmd("SMEMBERS").arg(NAMES_KEY).query(connection))?;
+        let names: BTreeSet<String> = connect(address)?
+            .read(|connection| redis::cmd("SMEMBERS").arg(HISTORY_NAMES_KEY).query(connection))?;
         Ok(names.into_iter().collect())
     }
 
-    fn connect(address: &SharedAddress, creates: bool) -> Result<SharedStore, StoreError> {
+    fn connect(address: &SharedAddress, creates_if_missing: bool) -> Result<SharedStore, StoreError> {
         let server = connect(address)?;
         let place = server.place().to_owned();
         let name = address.name().ok_or_else(|| {
             StoreError(format!("{place}: the history has no name; write one after `#`, as in {place}#guard"))
         })?;
         // Encoded, a name contains no colon. So no key of one history belongs to another one.
-        let encoded = utf8_percent_encode(name, ENCODED_IN_KEY);
+        let encoded = utf8_percent_encode(name, CHARS_ENCODED_IN_KEY);
         let mut store = SharedStore {
             cache: EventCache::new(MAX_CACHED_KEYS),
             hash_key: HashKey::random(),
             server,
             scripts: Scripts::new(),
-            prefix: format!("rulec:{encoded}:"),
-            instance: hash_key::to_digits(HashKey::random()),
+            redis_key_prefix: format!("rulec:{encoded}:"),
+            instance_id: hash_key::to_hex_digits(HashKey::random()),
             changes_sent: AtomicU64::new(0),
         };
         store.check_memory()?;
-        store.read_settings(name, creates)?;
+        store.read_settings(name, creates_if_missing)?;
         Ok(store)
     }
 
@@ -188,19 +188,20 @@ impl SharedStore {
     }
 
     /// Reads the settings of the history: its format, and the secret key of its hashes. If the
-    /// history does not exist, creates it if `creates` is true, otherwise returns an error.
-    fn read_settings(&mut self, name: &str, creates: bool) -> Result<(), StoreError> {
-        let settings_key = self.prefix.trim_end_matches(':').to_owned();
+    /// history does not exist, creates it if `creates_if_missing` is true, otherwise returns an
+    /// error.
+    fn read_settings(&mut self, name: &str, creates_if_missing: bool) -> Result<(), StoreError> {
+        let settings_key = self.redis_key_prefix.trim_end_matches(':').to_owned();
         let place = self.server.place().to_owned();
         let script = Script::new(include_str!("shared/open.lua"));
         let open = |new_key: &str| {
             let mut call = script.key(&settings_key);
-            call.key(NAMES_KEY).arg(name).arg(FORMAT).arg(new_key);
+            call.key(HISTORY_NAMES_KEY).arg(name).arg(STORE_FORMAT_VERSION).arg(new_key);
             self.server.read(|connection| call.invoke::<(String, String)>(connection))
         };
         let mut found = open("")?;
         if found.0.is_empty() {
-            if !creates {
+            if !creates_if_missing {
                 return Err(StoreError(format!("{place}: the server has no history `{name}`")));
             }
             if let Some(key) = self.keys()?.first() {
@@ -209,15 +210,15 @@ impl SharedStore {
                      missing, and without them private texts are not found again; restore them"
                 )));
             }
-            found = open(&hash_key::to_digits(HashKey::random()))?;
+            found = open(&hash_key::to_hex_digits(HashKey::random()))?;
         }
         let (format, digits) = found;
-        if format != FORMAT {
+        if format != STORE_FORMAT_VERSION {
             return Err(StoreError(format!(
-                "{place}: the history `{name}` has the format {format}, and this version of rulec reads format {FORMAT}"
+                "{place}: the history `{name}` has the format {format}, and this version of rulec reads format {STORE_FORMAT_VERSION}"
             )));
         }
-        self.hash_key = hash_key::parse(&digits).ok_or_else(|| {
+        self.hash_key = hash_key::parse_hex_digits(&digits).ok_or_else(|| {
             StoreError(format!(
                 "{place}: `hash_key` of `{settings_key}` is not a key of 32 hexadecimal digits"
             ))
@@ -284,7 +285,8 @@ impl SharedStore {
         let mut removed = 0;
         for key in self.keys()? {
             removed += self.retry_on_conflict(&key, || {
-                let Loaded { events, stamp } = self.load(&key, None)?.ok_or_else(|| self.no_answer())?;
+                let LoadedEvents { events, state_stamp: stamp } =
+                    self.load(&key, None)?.ok_or_else(|| self.no_answer_error())?;
                 let is_old = |element: &&_| parse_element_time(element).is_ok_and(|at| at < before);
                 let old: Vec<_> = events.elements().iter().take_while(is_old).collect();
                 let Some(newest) = old.last() else { return Ok(Some(0)) };
@@ -323,11 +325,11 @@ impl SharedStore {
     }
 
     fn state_key(&self, key: &str) -> String {
-        format!("{}state:{key}", self.prefix)
+        format!("{}state:{key}", self.redis_key_prefix)
     }
 
     fn messages_key(&self, key: &str) -> String {
-        format!("{}messages:{key}", self.prefix)
+        format!("{}messages:{key}", self.redis_key_prefix)
     }
 
     fn invocation<'s>(&self, script: &'s Script, key: &str) -> ScriptInvocation<'s> {
@@ -338,7 +340,7 @@ impl SharedStore {
 
     /// Reads the messages of a history key. `None` if the state of the key still has the stamp
     /// `known`, so that the messages have not changed.
-    fn load(&self, key: &str, known: Option<&str>) -> Result<Option<Loaded>, StoreError> {
+    fn load(&self, key: &str, known: Option<&str>) -> Result<Option<LoadedEvents>, StoreError> {
         let mut call = self.invocation(&self.scripts.load, key);
         call.arg(known.unwrap_or_default());
         let (stamp, dropped, has_changed, texts): (String, String, bool, Vec<String>) =
@@ -350,14 +352,14 @@ impl SharedStore {
         let texts = texts.iter().map(|text| strip_sort_prefix(text));
         let mut events = self.with_error_context(key, read_events(texts, self.hash_key, dropped))?;
         events.set_stamp(&stamp);
-        Ok(Some(Loaded { events, stamp }))
+        Ok(Some(LoadedEvents { events, state_stamp: stamp }))
     }
 
     fn load_all(&self, key: &str) -> Result<Events, StoreError> {
-        self.load(key, None)?.map(|loaded| loaded.events).ok_or_else(|| self.no_answer())
+        self.load(key, None)?.map(|loaded| loaded.events).ok_or_else(|| self.no_answer_error())
     }
 
-    fn no_answer(&self) -> StoreError {
+    fn no_answer_error(&self) -> StoreError {
         StoreError(format!("{}: the server has answered without messages", self.server.place()))
     }
 
@@ -381,7 +383,7 @@ impl SharedStore {
         dropped: Option<&str>,
     ) -> Result<Option<String>, StoreError> {
         let number = self.changes_sent.fetch_add(1, Ordering::Relaxed);
-        let writer = format!("{}-{number}", self.instance);
+        let writer = format!("{}-{number}", self.instance_id);
         let (version, last_writer) = read_stamp.split_once(' ').unwrap_or((read_stamp, ""));
         let dropped = dropped.filter(|_| changes.removed > 0).unwrap_or_default();
         let mut call = self.invocation(&self.scripts.commit, key);
@@ -390,7 +392,7 @@ impl SharedStore {
             .arg(&writer)
             .arg(changes.removed)
             .arg(dropped)
-            .arg(REMEMBERED_WRITERS);
+            .arg(MAX_REMEMBERED_WRITERS);
         for element in &changes.inserted {
             let (seconds, nanos) = parse_element_time(element)?;
             call.arg(seconds).arg(format!("{nanos:09}")).arg(to_stored_text(element));
@@ -406,19 +408,19 @@ impl SharedStore {
             }
             Ok((-1, true)) => Err(unsure(&format!("{}: the connection broke", self.server.place()))),
             Ok(_) => Ok(None),
-            Err(Failure::NotDone(error)) => Err(error),
-            Err(Failure::Unknown(StoreError(error))) => Err(unsure(&error)),
+            Err(WriteFailure::NotDone(error)) => Err(error),
+            Err(WriteFailure::Unknown(StoreError(error))) => Err(unsure(&error)),
         }
     }
 
-    /// Calls `attempt` until it returns a value, for at most [`CONFLICT_TIME`]. `attempt` returns
-    /// `None` if another process has changed the key during the attempt.
+    /// Calls `attempt` until it returns a value, for at most [`CONFLICT_RETRY_TIME`]. `attempt`
+    /// returns `None` if another process has changed the key during the attempt.
     fn retry_on_conflict<T>(
         &self,
         key: &str,
         mut attempt: impl FnMut() -> Result<Option<T>, StoreError>,
     ) -> Result<T, StoreError> {
-        let end = Instant::now() + CONFLICT_TIME;
+        let end = Instant::now() + CONFLICT_RETRY_TIME;
         let mut longest = Duration::from_micros(250);
         loop {
             if let Some(done) = attempt()? {
@@ -433,7 +435,7 @@ impl SharedStore {
             // A random pause lets another process finish first.
             let random = u32::from(HashKey::random().to_bytes()[0]);
             std::thread::sleep(longest * random / 256);
-            longest = (longest * 2).min(MAX_PAUSE);
+            longest = (longest * 2).min(MAX_RETRY_PAUSE);
         }
     }
 }
@@ -443,10 +445,10 @@ fn strip_sort_prefix(stored: &str) -> &str {
     stored.get(SORT_PREFIX_CHARS..).unwrap_or_default()
 }
 
-fn connect(address: &SharedAddress) -> Result<Server, StoreError> {
+fn connect(address: &SharedAddress) -> Result<RedisServer, StoreError> {
     let place = address.place();
     match Client::open(address.info.clone()) {
-        Ok(client) => Ok(Server::new(client, place)),
+        Ok(client) => Ok(RedisServer::new(client, place)),
         Err(error) => Err(StoreError(format!("{place}: {error}"))),
     }
 }
@@ -462,7 +464,7 @@ impl Store for SharedStore {
             self.retry_on_conflict(key, || {
                 // Another process may have changed the key since its messages were cached.
                 if !is_fresh.replace(false)
-                    && let Some(Loaded { events: newer, .. }) = self.load(key, events.stamp())?
+                    && let Some(LoadedEvents { events: newer, .. }) = self.load(key, events.stamp())?
                 {
                     *events = newer;
                 }

@@ -25,7 +25,7 @@ type ResultReporter = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 /// Sends jobs to the thread that owns the database, which is the only thread that writes to it.
 pub(crate) struct Writer {
     /// The queue of jobs. `None` only while the writer is dropped, which ends the thread.
-    jobs: Option<SyncSender<Job>>,
+    job_sender: Option<SyncSender<Job>>,
     thread: Option<JoinHandle<()>>,
     /// The first error of a job that no caller waited for. The changes of the job are lost, so all
     /// later calls fail.
@@ -41,9 +41,9 @@ impl Writer {
         let (jobs, receiver) = sync_channel(MAX_QUEUED_JOBS);
         let thread = std::thread::Builder::new()
             .name("rulec-history".to_owned())
-            .spawn(move || run(database, &receiver))
+            .spawn(move || run_jobs(database, &receiver))
             .map_err(|error| StoreError(format!("no thread for the history: {error}")))?;
-        Ok(Writer { jobs: Some(jobs), thread: Some(thread), failure: Arc::default() })
+        Ok(Writer { job_sender: Some(jobs), thread: Some(thread), failure: Arc::default() })
     }
 
     /// Runs `work` in a transaction, and waits until the transaction is on disk.
@@ -55,7 +55,7 @@ impl Writer {
         work: impl FnOnce(&mut Database) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (sender, receiver) = sync_channel(1);
-        self.push(Job::Together(Box::new(move |database| {
+        self.queue_job(Job::Together(Box::new(move |database| {
             let result = database.in_savepoint(work);
             Box::new(move |committed| drop(sender.send(committed.and(result))))
         })))?;
@@ -74,7 +74,7 @@ impl Writer {
         work: impl FnOnce(&mut Database) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (sender, receiver) = sync_channel(1);
-        self.push(Job::Alone(Box::new(move |database| drop(sender.send(work(database))))))?;
+        self.queue_job(Job::Alone(Box::new(move |database| drop(sender.send(work(database))))))?;
         let result = receiver.recv().map_err(|_| thread_ended_error())?;
         self.check_failure()?;
         result
@@ -89,7 +89,7 @@ impl Writer {
         work: impl FnOnce(&mut Database) -> Result<(), StoreError> + Send + 'static,
     ) -> Result<(), StoreError> {
         let failure = Arc::clone(&self.failure);
-        self.push(Job::Together(Box::new(move |database| {
+        self.queue_job(Job::Together(Box::new(move |database| {
             let result = database.in_savepoint(work);
             Box::new(move |committed| {
                 if let Err(error) = committed.and(result) {
@@ -100,8 +100,8 @@ impl Writer {
         self.check_failure()
     }
 
-    fn push(&self, job: Job) -> Result<(), StoreError> {
-        let jobs = self.jobs.as_ref().ok_or_else(thread_ended_error)?;
+    fn queue_job(&self, job: Job) -> Result<(), StoreError> {
+        let jobs = self.job_sender.as_ref().ok_or_else(thread_ended_error)?;
         jobs.send(job).map_err(|_| thread_ended_error())
     }
 
@@ -115,7 +115,7 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        self.jobs = None;
+        self.job_sender = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -126,11 +126,11 @@ fn thread_ended_error() -> StoreError {
     StoreError("the thread of the history has ended".to_owned())
 }
 
-fn run(mut database: Database, receiver: &Receiver<Job>) {
+fn run_jobs(mut database: Database, receiver: &Receiver<Job>) {
     while let Ok(first) = receiver.recv() {
         let mut reports = Vec::new();
         let mut alone = None;
-        database.begin();
+        database.begin_transaction();
         for job in std::iter::once(first).chain(receiver.try_iter().take(MAX_QUEUED_JOBS)) {
             match job {
                 Job::Together(work) => reports.push(work(&mut database)),

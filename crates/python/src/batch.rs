@@ -25,27 +25,27 @@ create_exception!(
 
 /// A worker: a function that decides or checks each row of a record batch, and returns the answers.
 /// Only one thread at a time uses a worker.
-type Worker = Box<dyn FnMut(&RecordBatch) -> Result<RecordBatch, ColumnsError> + Send>;
+type BatchWorker = Box<dyn FnMut(&RecordBatch) -> Result<RecordBatch, ColumnsError> + Send>;
 
 /// Creates workers (functions that answer record batches), and reuses the workers that no thread
 /// uses.
-struct Workers {
-    create_worker: Box<dyn Fn() -> Worker + Send + Sync>,
+struct WorkerPool {
+    create_worker: Box<dyn Fn() -> BatchWorker + Send + Sync>,
     /// Workers that no thread uses at the moment. A call takes one, or creates one if there is
     /// none.
-    idle: Mutex<Vec<Worker>>,
+    idle_workers: Mutex<Vec<BatchWorker>>,
 }
 
-impl Workers {
-    fn new(create_worker: impl Fn() -> Worker + Send + Sync + 'static) -> Workers {
-        Workers { create_worker: Box::new(create_worker), idle: Mutex::default() }
+impl WorkerPool {
+    fn new(create_worker: impl Fn() -> BatchWorker + Send + Sync + 'static) -> WorkerPool {
+        WorkerPool { create_worker: Box::new(create_worker), idle_workers: Mutex::default() }
     }
 
     fn answer(&self, batch: &RecordBatch) -> Result<RecordBatch, ColumnsError> {
-        let idle_worker = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let idle_worker = self.idle_workers.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut worker = idle_worker.unwrap_or_else(|| (self.create_worker)());
         let answers = worker(batch);
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
+        self.idle_workers.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
         answers
     }
 }
@@ -54,7 +54,7 @@ impl Workers {
 /// the rules read is assigned to a column.
 #[pyclass(frozen, module = "rulec")]
 pub struct Columns {
-    workers: Arc<Workers>,
+    workers: Arc<WorkerPool>,
     schema: SchemaRef,
 }
 
@@ -65,7 +65,7 @@ fn columns_error(error: &ColumnsError) -> PyErr {
     }
 }
 
-fn options(json: Option<Names>, allow_missing: bool, matched: bool) -> Options {
+fn column_options(json: Option<Names>, allow_missing: bool, matched: bool) -> Options {
     let options = json.into_iter().flat_map(|names| names.0).fold(Options::default(), Options::json);
     let options = if allow_missing { options.allow_missing() } else { options };
     if matched { options.matched() } else { options }
@@ -88,15 +88,15 @@ impl Columns {
         allow_missing: bool,
         matched: bool,
     ) -> PyResult<Columns> {
-        let options = options(json, allow_missing, matched);
+        let options = column_options(json, allow_missing, matched);
         let decider = Decider::new(&rules.get().rules, entry, Arc::new(schema.0), &options);
         let decider = decider.map_err(|error| columns_error(&error))?;
         let (schema, template) = (decider.schema(), Mutex::new(decider));
-        let create_worker = move || -> Worker {
+        let create_worker = move || -> BatchWorker {
             let mut decider = template.lock().unwrap_or_else(PoisonError::into_inner).clone_for_thread();
             Box::new(move |batch| decider.decide(batch))
         };
-        Ok(Columns { workers: Arc::new(Workers::new(create_worker)), schema })
+        Ok(Columns { workers: Arc::new(WorkerPool::new(create_worker)), schema })
     }
 
     /// Binds a checker of payloads to the columns of a schema. `json` names the columns whose texts
@@ -105,13 +105,13 @@ impl Columns {
     #[pyo3(signature = (judge, schema, *, json = None))]
     fn of_judge(judge: &Bound<'_, Judge>, schema: PyArrowType<Schema>, json: Option<Names>) -> Columns {
         let (judge, columns, options) =
-            (judge.get().0.clone(), Arc::new(schema.0), options(json, true, false));
+            (judge.get().0.clone(), Arc::new(schema.0), column_options(json, true, false));
         let schema = PayloadJudge::new(judge.clone(), columns.clone(), &options).schema();
-        let create_worker = move || -> Worker {
+        let create_worker = move || -> BatchWorker {
             let mut payload_judge = PayloadJudge::new(judge.clone(), columns.clone(), &options);
             Box::new(move |batch| payload_judge.judge(batch))
         };
-        Columns { workers: Arc::new(Workers::new(create_worker)), schema }
+        Columns { workers: Arc::new(WorkerPool::new(create_worker)), schema }
     }
 
     /// The Arrow schema of the answers.

@@ -16,12 +16,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Cancels a Python task when the future that awaits it is dropped.
 struct CancelOnDrop {
-    call: Option<Py<PyAny>>,
+    pending_call: Option<Py<PyAny>>,
 }
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
-        let Some(call) = self.call.take() else { return };
+        let Some(call) = self.pending_call.take() else { return };
         // The call can fail only if the interpreter or the event loop has ended. The task has then
         // ended too.
         Python::try_attach(|py| {
@@ -48,9 +48,9 @@ pub async fn call_on_loop(
         let awaitable = call.call_method0("run")?;
         Ok((call.unbind(), pyo3_async_runtimes::into_future_with_locals(locals, awaitable)?))
     })?;
-    let mut cancel = CancelOnDrop { call: Some(call) };
+    let mut cancel = CancelOnDrop { pending_call: Some(call) };
     let result = future.await;
-    cancel.call = None;
+    cancel.pending_call = None;
     result
 }
 

@@ -16,7 +16,7 @@ pub struct Classifier(Box<rulec_nlu::Classifier>);
 const _: () = assert!(align_of::<Classifier>() <= 16 && align_of::<super::decide::Session>() <= 16);
 
 /// The id of an intent, and its score.
-type Ranked = (String, f64);
+type RankedIntent = (String, f64);
 
 #[pymethods]
 impl Classifier {
@@ -47,7 +47,7 @@ impl Classifier {
     }
 
     /// Returns the most similar intents with their scores, best first.
-    fn ranked(&self, py: Python<'_>, text: &str) -> Vec<Ranked> {
+    fn ranked(&self, py: Python<'_>, text: &str) -> Vec<RankedIntent> {
         let to_pair = |ranked: &rulec_nlu::Ranked<'_>| (ranked.id.to_owned(), ranked.score);
         without_gil(py, || self.0.classify(text).ranked().iter().map(to_pair).collect())
     }

@@ -5,7 +5,7 @@
 use super::bus::{Bus, Published, with_middleware};
 use super::callback::{CallerLoop, typed_error};
 use super::error::{library_error, message_error};
-use super::events::{self, DecisionMade, DecisionRejected, NodeExecutionFailed, fields};
+use super::events::{self, DecisionMade, DecisionRejected, NodeExecutionFailed, json_fields};
 use super::message::{mapping_entries, python_to_json};
 use super::policy::duration_from_seconds;
 use super::repr::count;
@@ -56,7 +56,7 @@ pub struct Coordinator {
 /// The settings from which a coordinator creates the checkers of its payloads.
 struct JudgeSettings {
     options: Option<Json>,
-    strict: bool,
+    is_strict: bool,
 }
 
 impl JudgeSettings {
@@ -74,7 +74,7 @@ impl JudgeSettings {
         if let Some(options) = &self.options {
             judges = judges.options(options).map_err(library_error)?;
         }
-        Ok(if self.strict { judges.strict() } else { judges })
+        Ok(if self.is_strict { judges.strict() } else { judges })
     }
 }
 
@@ -99,23 +99,23 @@ fn extract_proposals(result: &Bound<'_, PyAny>) -> PyResult<Vec<Proposal>> {
 }
 
 /// Reads the keyword arguments of a coordinator, and applies them to its builder.
-struct Settings<'a, 'py> {
+struct CoordinatorSettings<'a, 'py> {
     builder: CoordinatorBuilder,
     caller: &'a CallerLoop,
-    given: Option<&'a Bound<'py, PyDict>>,
-    known: Vec<&'static str>,
+    given_settings: Option<&'a Bound<'py, PyDict>>,
+    known_names: Vec<&'static str>,
 }
 
-impl<'a, 'py> Settings<'a, 'py> {
+impl<'a, 'py> CoordinatorSettings<'a, 'py> {
     /// Reads the keyword argument `name` and applies it, if it is given and not None.
     fn set<T>(
         mut self,
         name: &'static str,
         read: impl FnOnce(&Bound<'py, PyAny>) -> PyResult<T>,
         apply: impl FnOnce(CoordinatorBuilder, T) -> CoordinatorBuilder,
-    ) -> PyResult<Settings<'a, 'py>> {
-        self.known.push(name);
-        let value = self.given.map(|given| given.get_item(name)).transpose()?.flatten();
+    ) -> PyResult<CoordinatorSettings<'a, 'py>> {
+        self.known_names.push(name);
+        let value = self.given_settings.map(|given| given.get_item(name)).transpose()?.flatten();
         if let Some(value) = value.filter(|value| !value.is_none()) {
             self.builder = apply(self.builder, read(&value)?);
         }
@@ -125,10 +125,10 @@ impl<'a, 'py> Settings<'a, 'py> {
     /// Returns the builder. Fails if a keyword argument is given whose name no call of `set` has
     /// read.
     fn finish(self) -> PyResult<CoordinatorBuilder> {
-        for name in self.given.into_iter().flat_map(|given| given.keys()) {
+        for name in self.given_settings.into_iter().flat_map(|given| given.keys()) {
             let name: String = name.extract()?;
-            if !self.known.contains(&&*name) {
-                let known = self.known.join(", ");
+            if !self.known_names.contains(&&*name) {
+                let known = self.known_names.join(", ");
                 let text = format!("Coordinator() has no setting `{name}`; the settings are {known}");
                 return Err(pyo3::exceptions::PyTypeError::new_err(text));
             }
@@ -168,9 +168,9 @@ fn extract_duration<'py>(value: &Bound<'py, PyAny>) -> PyResult<std::time::Durat
 
 /// Sets the functions that the program provides: agent, recovery, handlers and workers.
 fn with_functions<'a, 'py>(
-    settings: Settings<'a, 'py>,
+    settings: CoordinatorSettings<'a, 'py>,
     recovery_kind: String,
-) -> PyResult<Settings<'a, 'py>> {
+) -> PyResult<CoordinatorSettings<'a, 'py>> {
     let (one, many) = (settings.function_reader(), settings.function_map_reader());
     let settings = settings.set("agent", one, |builder, agent| {
         builder.agent(move |request| {
@@ -210,7 +210,7 @@ fn with_functions<'a, 'py>(
 
 /// Applies the functions that are called synchronously: `fallback` proposes a payload in place of a
 /// rejected one, `saving` receives each saved run, and `on_attempt` each attempt.
-fn with_observers<'a, 'py>(settings: Settings<'a, 'py>) -> PyResult<Settings<'a, 'py>> {
+fn with_observers<'a, 'py>(settings: CoordinatorSettings<'a, 'py>) -> PyResult<CoordinatorSettings<'a, 'py>> {
     let object = |function: &Bound<'py, PyAny>| Ok(function.clone().unbind());
     let settings = settings.set("fallback", object, |builder, function| {
         builder.fallback(move |rejected| {
@@ -241,7 +241,7 @@ fn call_observer(
     });
 }
 
-fn with_limits<'a, 'py>(settings: Settings<'a, 'py>) -> PyResult<Settings<'a, 'py>> {
+fn with_limits<'a, 'py>(settings: CoordinatorSettings<'a, 'py>) -> PyResult<CoordinatorSettings<'a, 'py>> {
     settings
         .set("tries", |tries| extract::<u32>(tries), CoordinatorBuilder::tries)?
         .set("recovery_limit", extract_duration, CoordinatorBuilder::recovery_limit)?
@@ -254,7 +254,7 @@ fn with_limits<'a, 'py>(settings: Settings<'a, 'py>) -> PyResult<Settings<'a, 'p
         .set("loops", |rounds| extract::<u64>(rounds), CoordinatorBuilder::loops)?
         .set(
             "values",
-            |values| fields(Some(values), "values"),
+            |values| json_fields(Some(values), "values"),
             |builder, values| {
                 values.into_iter().fold(builder, |builder, (name, value)| builder.value(name, value))
             },
@@ -286,12 +286,13 @@ impl Coordinator {
     ) -> PyResult<Coordinator> {
         let caller = CallerLoop::default();
         let options = options.map(|options| python_to_json(options, "options")).transpose()?;
-        let judge_settings = JudgeSettings { options, strict };
+        let judge_settings = JudgeSettings { options, is_strict: strict };
         let judges = judge_settings.create_judges(rules, context)?;
         let bus = with_middleware(RustBus::builder(), middleware, middleware_limit, &caller)?;
         let builder = payload::Coordinator::builder(judges).over(bus);
         let known = vec!["context", "options", "strict", "middleware", "middleware_limit", "recovery_kind"];
-        let settings = Settings { builder, caller: &caller, given: settings, known };
+        let settings =
+            CoordinatorSettings { builder, caller: &caller, given_settings: settings, known_names: known };
         let settings = with_functions(settings, recovery_kind.to_owned())?;
         let coordinator = with_limits(with_observers(settings)?)?.finish()?.build();
         Ok(Coordinator { coordinator, caller, settings: judge_settings })

@@ -18,10 +18,10 @@ use std::hash::{Hash, Hasher};
 
 /// A decision about one message. The object stays valid after its rules are dropped or replaced.
 #[pyclass(frozen, module = "rulec")]
-pub struct Decision(Source);
+pub struct Decision(DecisionSource);
 
 /// The source of a decision's attributes: the library, or a pickle.
-enum Source {
+enum DecisionSource {
     /// A decision that the library made. For a choice also the message, from which the attribute
     /// `skipped` is computed when a program reads this attribute.
     Made(rulec::Decision, Option<Message>),
@@ -77,7 +77,7 @@ fn message_tree(message: &Bound<'_, PyAny>, decimal_paths: &DecimalPaths) -> PyR
 }
 
 /// The attributes that pickling stores. The JSON text of the decision is stored as `to_json`.
-const ATTRIBUTES: [&str; 21] = [
+const DECISION_ATTRIBUTES: [&str; 21] = [
     "entry",
     "chosen",
     "target",
@@ -98,9 +98,9 @@ const ATTRIBUTES: [&str; 21] = [
     "exceeded",
     "failures",
     "skipped",
-    TO_JSON,
+    TO_JSON_METHOD,
 ];
-const TO_JSON: &str = "to_json";
+const TO_JSON_METHOD: &str = "to_json";
 
 type AttributeResult<'py> = PyResult<Bound<'py, PyAny>>;
 
@@ -111,7 +111,7 @@ impl Decision {
             TableKind::Choice => Some(message()?),
             _ => None,
         };
-        Ok(Decision(Source::Made(decision, message)))
+        Ok(Decision(DecisionSource::Made(decision, message)))
     }
 
     /// Creates the Python object for a decision about a message that was converted to JSON.
@@ -122,32 +122,32 @@ impl Decision {
     /// Returns the library's decision. Fails for a decision that was restored from a pickle.
     pub fn library_decision(&self) -> PyResult<&rulec::Decision> {
         match &self.0 {
-            Source::Made(decision, _) => Ok(decision),
-            Source::Pickled(_) => {
+            DecisionSource::Made(decision, _) => Ok(decision),
+            DecisionSource::Pickled(_) => {
                 Err(library_error("a pickled decision cannot be recorded; record it where it was made"))
             }
         }
     }
 
     /// Returns an attribute of the decision: the result of `read`, or the value from the pickle.
-    fn read<'d, 'py, T: IntoPyObject<'py>>(
+    fn read_attribute<'d, 'py, T: IntoPyObject<'py>>(
         &'d self,
         py: Python<'py>,
         name: &str,
         read: impl FnOnce(&'d rulec::Decision) -> T,
     ) -> AttributeResult<'py> {
-        self.read_any(py, name, |decision| read(decision).into_bound_py_any(py))
+        self.read_python_attribute(py, name, |decision| read(decision).into_bound_py_any(py))
     }
 
-    fn read_any<'d, 'py>(
+    fn read_python_attribute<'d, 'py>(
         &'d self,
         py: Python<'py>,
         name: &str,
         read: impl FnOnce(&'d rulec::Decision) -> AttributeResult<'py>,
     ) -> AttributeResult<'py> {
         match &self.0 {
-            Source::Made(decision, _) => read(decision),
-            Source::Pickled(attributes) => {
+            DecisionSource::Made(decision, _) => read(decision),
+            DecisionSource::Pickled(attributes) => {
                 let missing = || library_error(format!("the pickled decision has no `{name}`"));
                 attributes.bind(py).get_item(name)?.ok_or_else(missing)
             }
@@ -156,8 +156,8 @@ impl Decision {
 
     fn json(&self, py: Python<'_>) -> PyResult<String> {
         match &self.0 {
-            Source::Made(decision, _) => json_text(decision),
-            Source::Pickled(_) => self.read(py, TO_JSON, |_| ())?.extract(),
+            DecisionSource::Made(decision, _) => json_text(decision),
+            DecisionSource::Pickled(_) => self.read_attribute(py, TO_JSON_METHOD, |_| ())?.extract(),
         }
     }
 }
@@ -171,104 +171,108 @@ pub fn json_text(value: &impl Serialize) -> PyResult<String> {
 impl Decision {
     #[getter]
     fn entry<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
-        self.read(py, "entry", |decision| decision.entry())
+        self.read_attribute(py, "entry", |decision| decision.entry())
     }
 
     #[getter]
     fn chosen<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
-        self.read(py, "chosen", |decision| decision.chosen())
+        self.read_attribute(py, "chosen", |decision| decision.chosen())
     }
 
     #[getter]
     fn target<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
-        self.read(py, "target", |decision| decision.target())
+        self.read_attribute(py, "target", |decision| decision.target())
     }
 
     #[getter]
     fn is_default<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
-        self.read(py, "is_default", |decision| decision.is_default())
+        self.read_attribute(py, "is_default", |decision| decision.is_default())
     }
 
     #[getter]
     fn args<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
-        self.read_any(py, "args", |decision| args_to_python(py, decision.args(), &decision.exact_args()))
+        self.read_python_attribute(py, "args", |decision| {
+            args_to_python(py, decision.args(), &decision.exact_args())
+        })
     }
 
     #[getter]
     fn metadata<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
-        self.read_any(py, "metadata", |decision| Ok(pythonize(py, decision.metadata())?))
+        self.read_python_attribute(py, "metadata", |decision| Ok(pythonize(py, decision.metadata())?))
     }
 
     #[getter]
     fn requires<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
-        self.read(py, "requires", |decision| {
+        self.read_attribute(py, "requires", |decision| {
             decision.required_permissions().iter().map(|permission| &**permission).collect::<Vec<_>>()
         })
     }
 
     #[getter]
     fn path<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
-        self.read(py, "path", |decision| decision.path())
+        self.read_attribute(py, "path", |decision| decision.path())
     }
 
     #[getter]
     fn branch<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
-        self.read(py, "branch", |decision| decision.branch())
+        self.read_attribute(py, "branch", |decision| decision.branch())
     }
 
     #[getter]
     fn to_user<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
-        self.read(py, "to_user", |decision| decision.to_user())
+        self.read_attribute(py, "to_user", |decision| decision.to_user())
     }
 
     /// The id of the flow whose pattern matched the message; None if no pattern matched.
     #[getter]
     fn flow<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
-        self.read(py, "flow", |decision| decision.flow().map(|hit| hit.id))
+        self.read_attribute(py, "flow", |decision| decision.flow().map(|hit| hit.id))
     }
 
     /// The flow's pattern that matched the message; None if no pattern matched.
     #[getter]
     fn pattern<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
-        self.read(py, "pattern", |decision| decision.flow().map(|hit| hit.pattern))
+        self.read_attribute(py, "pattern", |decision| decision.flow().map(|hit| hit.pattern))
     }
 
     /// The ids of the next nodes that a router selected; empty for other decisions.
     #[getter]
     fn next<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
-        self.read(py, "next", |decision| decision.next().map_or_else(Vec::new, |next| next.nodes.to_vec()))
+        self.read_attribute(py, "next", |decision| {
+            decision.next().map_or_else(Vec::new, |next| next.nodes.to_vec())
+        })
     }
 
     #[getter]
     fn loopback<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
-        self.read(py, "loopback", |decision| decision.next().is_some_and(|next| next.loopback))
+        self.read_attribute(py, "loopback", |decision| decision.next().is_some_and(|next| next.loopback))
     }
 
     #[getter]
     fn generation<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
-        self.read(py, "generation", |decision| decision.generation())
+        self.read_attribute(py, "generation", |decision| decision.generation())
     }
 
     #[getter]
     fn missing_args<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
-        self.read(py, "missing_args", |decision| decision.missing_args().collect::<Vec<_>>())
+        self.read_attribute(py, "missing_args", |decision| decision.missing_args().collect::<Vec<_>>())
     }
 
     #[getter]
     fn breaches<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
-        self.read_any(py, "breaches", |decision| Ok(pythonize(py, decision.breaches())?))
+        self.read_python_attribute(py, "breaches", |decision| Ok(pythonize(py, decision.breaches())?))
     }
 
     #[getter]
     fn exceeded<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
-        self.read_any(py, "exceeded", |decision| Ok(pythonize(py, decision.exceeded())?))
+        self.read_python_attribute(py, "exceeded", |decision| Ok(pythonize(py, decision.exceeded())?))
     }
 
     /// The host functions (functions of the program, which rules call) that failed, as pairs of the
     /// function's name and the exception's text.
     #[getter]
     fn failures<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
-        self.read(py, "failures", |decision| {
+        self.read_attribute(py, "failures", |decision| {
             decision
                 .failures()
                 .iter()
@@ -283,10 +287,10 @@ impl Decision {
     #[getter]
     fn skipped<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         let message = match &self.0 {
-            Source::Made(_, message) => message.as_ref(),
-            Source::Pickled(_) => None,
+            DecisionSource::Made(_, message) => message.as_ref(),
+            DecisionSource::Pickled(_) => None,
         };
-        self.read_any(py, "skipped", |decision| match message {
+        self.read_python_attribute(py, "skipped", |decision| match message {
             Some(message) => Ok(pythonize(py, &message.skipped(py, decision)?)?),
             None => Ok(PyList::empty(py).into_any()),
         })
@@ -297,9 +301,9 @@ impl Decision {
     /// class needs no `__clear__`.
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         match &self.0 {
-            Source::Made(_, Some(Message::Python(message))) => visit.call(message),
-            Source::Made(..) => Ok(()),
-            Source::Pickled(attributes) => visit.call(attributes),
+            DecisionSource::Made(_, Some(Message::Python(message))) => visit.call(message),
+            DecisionSource::Made(..) => Ok(()),
+            DecisionSource::Pickled(attributes) => visit.call(attributes),
         }
     }
 
@@ -311,8 +315,8 @@ impl Decision {
     /// Returns the decision as a dict: the fields of `to_json`, and `skipped` if it is not empty.
     fn to_dict<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         let dict = match &self.0 {
-            Source::Made(decision, _) => pythonize(py, decision)?,
-            Source::Pickled(_) => {
+            DecisionSource::Made(decision, _) => pythonize(py, decision)?,
+            DecisionSource::Pickled(_) => {
                 let value: Json = serde_json::from_str(&self.json(py)?).map_err(library_error)?;
                 pythonize(py, &value)?
             }
@@ -326,9 +330,9 @@ impl Decision {
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyDict>,))> {
         let (py, attributes) = (slf.py(), PyDict::new(slf.py()));
-        for name in ATTRIBUTES {
+        for name in DECISION_ATTRIBUTES {
             let value = slf.getattr(name)?;
-            attributes.set_item(name, if name == TO_JSON { value.call0()? } else { value })?;
+            attributes.set_item(name, if name == TO_JSON_METHOD { value.call0()? } else { value })?;
         }
         Ok((py.import("rulec._rulec")?.getattr("unpickled_decision")?, (attributes,)))
     }
@@ -359,7 +363,7 @@ impl Decision {
 /// Restores a decision from the attributes that pickling has stored.
 #[pyfunction]
 pub fn unpickled_decision(attributes: Bound<'_, PyDict>) -> Decision {
-    Decision(Source::Pickled(attributes.unbind()))
+    Decision(DecisionSource::Pickled(attributes.unbind()))
 }
 
 /// The explanation of a decision; its `str()` is the output of `rulec why`.

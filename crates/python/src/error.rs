@@ -37,7 +37,7 @@ struct ErrorClass {
 }
 
 impl ErrorClass {
-    fn get<'py, Base: PyTypeInfo>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyType>> {
+    fn python_class<'py, Base: PyTypeInfo>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyType>> {
         let class = self.class.get_or_try_init(py, || {
             let bases = (py.get_type::<RulecError>(), py.get_type::<Base>());
             let attributes = [("__module__", "rulec"), ("__doc__", self.doc)].into_py_dict(py)?;
@@ -47,15 +47,15 @@ impl ErrorClass {
         Ok(class.bind(py).clone())
     }
 
-    fn error<Base: PyTypeInfo>(&self, text: String) -> PyErr {
-        Python::attach(|py| match self.get::<Base>(py) {
+    fn new_error<Base: PyTypeInfo>(&self, text: String) -> PyErr {
+        Python::attach(|py| match self.python_class::<Base>(py) {
             Ok(class) => PyErr::from_type(class, (text,)),
             Err(error) => error,
         })
     }
 }
 
-static UNKNOWN_NAME: ErrorClass =
+static UNKNOWN_NAME_ERROR: ErrorClass =
     ErrorClass { class: PyOnceLock::new(), name: "UnknownName", doc: "A name that the rules do not have." };
 static MESSAGE_ERROR: ErrorClass = ErrorClass {
     class: PyOnceLock::new(),
@@ -65,18 +65,20 @@ static MESSAGE_ERROR: ErrorClass = ErrorClass {
 
 /// Adds the exception classes with two base classes to the module.
 pub fn add_classes(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("UnknownName", UNKNOWN_NAME.get::<PyLookupError>(module.py())?)?;
-    module.add("MessageError", MESSAGE_ERROR.get::<PyValueError>(module.py())?)
+    module.add("UnknownName", UNKNOWN_NAME_ERROR.python_class::<PyLookupError>(module.py())?)?;
+    module.add("MessageError", MESSAGE_ERROR.python_class::<PyValueError>(module.py())?)
 }
 
 /// Creates the exception for a message that cannot be decided.
 pub fn message_error(text: impl Into<String>) -> PyErr {
-    MESSAGE_ERROR.error::<PyValueError>(text.into())
+    MESSAGE_ERROR.new_error::<PyValueError>(text.into())
 }
 
 /// True if a Python exception has the class that [`message_error`] creates.
 pub fn is_message_error(py: Python<'_>, error: &PyErr) -> bool {
-    MESSAGE_ERROR.get::<PyValueError>(py).is_ok_and(|class| error.matches(py, class).unwrap_or(false))
+    MESSAGE_ERROR
+        .python_class::<PyValueError>(py)
+        .is_ok_and(|class| error.matches(py, class).unwrap_or(false))
 }
 
 /// A range of the rules text, in the format of `rulec check --format json`. Lines and columns start
@@ -244,7 +246,7 @@ pub fn compile_error(py: Python<'_>, error: &rulec::CompileError) -> PyErr {
 
 /// Creates the exception for a name that the rules do not declare.
 pub fn unknown_name_error(error: impl Display) -> PyErr {
-    UNKNOWN_NAME.error::<PyLookupError>(error.to_string())
+    UNKNOWN_NAME_ERROR.new_error::<PyLookupError>(error.to_string())
 }
 
 /// Creates the exception for any other error of the library.

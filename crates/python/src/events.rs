@@ -217,7 +217,7 @@ impl NodeExecutionFailed {
     ) -> PyResult<Self> {
         let mut failure = payload::NodeFailure::new(workflow_id, node_id, reason);
         failure.error_code = error_code;
-        failure.execution_context = fields(execution_context, "execution_context")?;
+        failure.execution_context = json_fields(execution_context, "execution_context")?;
         Ok(NodeExecutionFailed(failure))
     }
 
@@ -262,7 +262,7 @@ fn event_to_python(py: Python<'_>, event: impl Serialize) -> PyResult<Bound<'_, 
 
 /// Converts a Python mapping to a JSON object; `None` becomes an empty object. `name` is the name
 /// of the argument in error messages.
-pub fn fields(value: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<Map<String, Json>> {
+pub fn json_fields(value: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<Map<String, Json>> {
     match value.map(|value| python_to_json(value, name)).transpose()? {
         None | Some(Json::Null) => Ok(Map::new()),
         Some(Json::Object(fields)) => Ok(fields),

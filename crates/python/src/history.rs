@@ -49,7 +49,7 @@ struct PythonStore {
 }
 
 impl PythonStore {
-    fn change(&self, py: Python<'_>, key: &str, work: &mut dyn FnMut(&mut Events)) -> PyResult<()> {
+    fn change_elements(&self, py: Python<'_>, key: &str, work: &mut dyn FnMut(&mut Events)) -> PyResult<()> {
         let context = self.store.bind(py).call_method1(intern!(py, "with_key"), (key,))?;
         let messages = context.call_method0(intern!(py, "__enter__"))?;
         let changed = change_messages(&messages, self.hash_key, work);
@@ -80,7 +80,9 @@ fn change_messages(
 
 impl Store for PythonStore {
     fn with_key(&self, key: &str, work: &mut dyn FnMut(&mut Events)) -> Result<(), StoreError> {
-        with_gil(|py| self.change(py, key, work).map_err(|error| StoreError(exception_text(py, &error))))
+        with_gil(|py| {
+            self.change_elements(py, key, work).map_err(|error| StoreError(exception_text(py, &error)))
+        })
     }
 }
 

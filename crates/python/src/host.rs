@@ -25,23 +25,25 @@ pub fn register_functions(
             let help = "rules await nothing; give a function that is no `async def`, or put its result into the message";
             return Err(library_error(format!("`{name}` is an async function; {help}")));
         }
-        let arity = arity(&function);
+        let arity = parameter_count(&function);
         let function = function.unbind();
         let call = move |args: &[Json]| {
-            Python::attach(|py| call(py, &function, args).map_err(|error| exception_text(py, &error)))
+            Python::attach(|py| {
+                call_function(py, &function, args).map_err(|error| exception_text(py, &error))
+            })
         };
         compiler = compiler.untyped_function(&name, arity, call);
     }
     Ok(compiler)
 }
 
-fn call(py: Python<'_>, function: &Py<PyAny>, args: &[Json]) -> PyResult<Json> {
+fn call_function(py: Python<'_>, function: &Py<PyAny>, args: &[Json]) -> PyResult<Json> {
     let args = args.iter().map(|arg| pythonize(py, arg)).collect::<Result<Vec<_>, _>>()?;
     python_to_json(&function.bind(py).call1(PyTuple::new(py, args)?)?, "the result")
 }
 
 /// Returns the number of arguments that a function takes; `None` if the number is not fixed.
-fn arity(function: &Bound<'_, PyAny>) -> Option<usize> {
+fn parameter_count(function: &Bound<'_, PyAny>) -> Option<usize> {
     let py = function.py();
     let inspect = py.import(intern!(py, "inspect")).ok()?;
     let signature = inspect.call_method1(intern!(py, "signature"), (function,)).ok()?;

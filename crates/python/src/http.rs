@@ -2,7 +2,7 @@
 //! endpoints.
 
 use super::error::{RulecError, library_error};
-use super::events::fields;
+use super::events::json_fields;
 use super::message::{mapping_entries, python_to_json};
 use super::names::Names;
 use super::outcome::Request;
@@ -25,7 +25,7 @@ create_exception!(
 );
 
 /// Name of the environment variable that contains the API key of a language model.
-const KEY_VARIABLE: &str = "RULEC_MODEL_KEY";
+const MODEL_KEY_VARIABLE: &str = "RULEC_MODEL_KEY";
 
 pub fn http_error(error: impl ToString) -> PyErr {
     HttpError::new_err(error.to_string())
@@ -223,7 +223,7 @@ impl ChatModel {
         if let Some(temperature) = temperature {
             chat_model = chat_model.temperature(temperature);
         }
-        if let Some(key) = key.or_else(|| std::env::var(KEY_VARIABLE).ok()) {
+        if let Some(key) = key.or_else(|| std::env::var(MODEL_KEY_VARIABLE).ok()) {
             chat_model = chat_model.key(Secret::new(key)).map_err(http_error)?;
         }
         Ok(ChatModel(chat_model, format!("<ChatModel {model} at {base}>")))
@@ -322,5 +322,5 @@ pub fn call_values(
     arguments: Option<&Bound<'_, PyAny>>,
     context: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(serde_json::Map<String, Json>, serde_json::Map<String, Json>)> {
-    Ok((fields(arguments, "arguments")?, fields(context, "context")?))
+    Ok((json_fields(arguments, "arguments")?, json_fields(context, "context")?))
 }

@@ -16,9 +16,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[pyclass(frozen, module = "rulec")]
 pub struct RulesInForce {
     /// Function that returns the active rules; `None` for `Rules`, which never change.
-    live: Option<Box<dyn Fn() -> rulec::LiveRules + Send + Sync>>,
+    read_live_rules: Option<Box<dyn Fn() -> rulec::LiveRules + Send + Sync>>,
     /// The rules that `current` has returned last, with their generation (version number).
-    last: Mutex<(u64, Py<Rules>)>,
+    last_merged: Mutex<(u64, Py<Rules>)>,
 }
 
 /// Locks a mutex. A thread that waits for the lock releases the GIL.
@@ -35,7 +35,7 @@ fn replace<T>(py: Python<'_>, mutex: &Mutex<T>, value: T) {
 
 /// Compiles the pending edits of live rules, and returns the rules with their generation (version
 /// number).
-fn merged(py: Python<'_>, live: &rulec::LiveRules) -> PyResult<(u64, Py<Rules>)> {
+fn merge_edits(py: Python<'_>, live: &rulec::LiveRules) -> PyResult<(u64, Py<Rules>)> {
     // The generation is read first. If an edit follows, the compiled rules are newer than this
     // number, and the next call compiles again.
     let generation = live.generation();
@@ -53,7 +53,7 @@ impl RulesInForce {
         let py = rules.py();
         let live: Box<dyn Fn() -> rulec::LiveRules + Send + Sync> = if let Ok(fixed) = rules.cast::<Rules>() {
             let last = Mutex::new((fixed.get().rules.generation(), fixed.clone().unbind()));
-            return Ok(RulesInForce { live: None, last });
+            return Ok(RulesInForce { read_live_rules: None, last_merged: last });
         } else if let Ok(live) = rules.cast::<LiveRules>() {
             let live = live.get().rules.clone();
             Box::new(move || live.clone())
@@ -69,38 +69,38 @@ impl RulesInForce {
                 "`Rules`, `LiveRules`, `WatchedRules` or a `Router` are wanted, and not a {found}; {help}"
             )));
         };
-        let last = Mutex::new(merged(py, &live())?);
-        Ok(RulesInForce { live: Some(live), last })
+        let last = Mutex::new(merge_edits(py, &live())?);
+        Ok(RulesInForce { read_live_rules: Some(live), last_merged: last })
     }
 
     /// Returns the active rules, with all edits. Returns the same object until the rules change.
     pub fn current(&self, py: Python<'_>) -> PyResult<Py<Rules>> {
         // Dropping live rules may call finalizers in Python, so they are dropped without the lock.
-        let Some(live) = self.live.as_ref().map(|live| live()) else {
-            return Ok(lock(py, &self.last).1.clone_ref(py));
+        let Some(live) = self.read_live_rules.as_ref().map(|live| live()) else {
+            return Ok(lock(py, &self.last_merged).1.clone_ref(py));
         };
         let generation = live.generation();
         let known = {
-            let last = lock(py, &self.last);
+            let last = lock(py, &self.last_merged);
             (last.0 == generation).then(|| last.1.clone_ref(py))
         };
         if let Some(rules) = known {
             return Ok(rules);
         }
-        let (generation, rules) = merged(py, &live)?;
-        replace(py, &self.last, (generation, rules.clone_ref(py)));
+        let (generation, rules) = merge_edits(py, &live)?;
+        replace(py, &self.last_merged, (generation, rules.clone_ref(py)));
         Ok(rules)
     }
 }
 
-type Make<T> = dyn Fn(&rulec::Rules) -> PyResult<T> + Send + Sync;
+type MakeDerived<T> = dyn Fn(&rulec::Rules) -> PyResult<T> + Send + Sync;
 
 /// A value that is computed from the active rules, and computed again after the rules have changed.
 pub struct DerivedFromRules<T> {
     rules: RulesInForce,
-    make: Box<Make<T>>,
+    make_derived: Box<MakeDerived<T>>,
     /// The value that was computed last, with the rules from which it was computed.
-    last: Mutex<(Py<Rules>, Arc<T>)>,
+    last_made: Mutex<(Py<Rules>, Arc<T>)>,
 }
 
 impl<T: Send + Sync> DerivedFromRules<T> {
@@ -114,8 +114,8 @@ impl<T: Send + Sync> DerivedFromRules<T> {
         let made = without_gil(py, || make(&current.get().rules))?;
         Ok(DerivedFromRules {
             rules: in_force,
-            make: Box::new(make),
-            last: Mutex::new((current, Arc::new(made))),
+            make_derived: Box::new(make),
+            last_made: Mutex::new((current, Arc::new(made))),
         })
     }
 
@@ -123,14 +123,14 @@ impl<T: Send + Sync> DerivedFromRules<T> {
     pub fn get(&self, py: Python<'_>) -> PyResult<Arc<T>> {
         let current = self.rules.current(py)?;
         let known = {
-            let last = lock(py, &self.last);
+            let last = lock(py, &self.last_made);
             last.0.is(&current).then(|| last.1.clone())
         };
         if let Some(made) = known {
             return Ok(made);
         }
-        let made = Arc::new(without_gil(py, || (self.make)(&current.get().rules))?);
-        replace(py, &self.last, (current, made.clone()));
+        let made = Arc::new(without_gil(py, || (self.make_derived)(&current.get().rules))?);
+        replace(py, &self.last_made, (current, made.clone()));
         Ok(made)
     }
 }

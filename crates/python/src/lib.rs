@@ -156,7 +156,7 @@ mod _rulec {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        super::tracing::start();
+        super::tracing::start_forwarding();
         super::error::add_classes(module)
     }
 }

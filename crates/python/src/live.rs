@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The name with which a caller selects the routes outside any table to decide a message.
-pub const ROUTES: &str = "routes";
+pub const ROUTES_ENTRY: &str = "routes";
 
 /// Calls `work` with the name of the entry (such as a table) that decides. This is `name` or,
 /// without a name, the default entry of the rules that `rules` returns.
@@ -52,7 +52,7 @@ pub fn with_entry<T>(
 pub fn default_entry(rules: &rulec::LiveRules) -> PyResult<String> {
     match rules.default_entry() {
         Ok(name) => Ok(name),
-        Err(names) if names.is_empty() => Ok(ROUTES.to_owned()),
+        Err(names) if names.is_empty() => Ok(ROUTES_ENTRY.to_owned()),
         Err(names) => Err(no_default_entry(&names.join(", "))),
     }
 }
@@ -332,7 +332,7 @@ impl LiveRules {
 }
 
 /// Converts a Python argument, which is a `Rules` or a `LiveRules` object, to live rules.
-pub fn live_rules(rules: &Bound<'_, PyAny>) -> PyResult<rulec::LiveRules> {
+pub fn extract_live_rules(rules: &Bound<'_, PyAny>) -> PyResult<rulec::LiveRules> {
     match rules.cast::<LiveRules>() {
         Ok(live) => Ok(live.get().rules.clone()),
         Err(_) => match rules.cast::<Rules>() {

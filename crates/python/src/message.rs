@@ -136,31 +136,46 @@ pub fn text_bytes<'a>(text: &'a Bound<'_, PyAny>) -> PyResult<&'a [u8]> {
 /// Converts a Python value to JSON. `value_name` is the name of the value in error messages.
 pub fn python_to_json(value: &Bound<'_, PyAny>, value_name: &str) -> PyResult<Json> {
     let decimal_paths = DecimalPaths::none();
-    TreeConverter { value_name, path: Vec::new(), decimal_paths, accepts: Accepts::Json }.value(value)
+    TreeConverter { value_name, path: Vec::new(), decimal_paths, accepted_values: AcceptedValues::Json }
+        .convert_value(value)
 }
 
 /// True if the only invalid parts of a value are numbers such as `nan`, and texts with half a
 /// surrogate pair. All other parts can be converted to JSON.
 pub fn is_tree_with_unreadable(value: &Bound<'_, PyAny>) -> bool {
     let decimal_paths = DecimalPaths::none();
-    TreeConverter { value_name: "", path: Vec::new(), decimal_paths, accepts: Accepts::Unreadable }
-        .value(value)
-        .is_ok()
+    TreeConverter {
+        value_name: "",
+        path: Vec::new(),
+        decimal_paths,
+        accepted_values: AcceptedValues::Unreadable,
+    }
+    .convert_value(value)
+    .is_ok()
 }
 
 /// Converts a message to JSON after the decision about it. The program may have changed the
 /// message's lists and dicts since the decision, so values that JSON cannot represent become null.
 pub fn readable_object(value: &Bound<'_, PyAny>, decimal_paths: &DecimalPaths) -> PyResult<Json> {
-    TreeConverter { value_name: "the message", path: Vec::new(), decimal_paths, accepts: Accepts::Any }
-        .value(value)
+    TreeConverter {
+        value_name: "the message",
+        path: Vec::new(),
+        decimal_paths,
+        accepted_values: AcceptedValues::Any,
+    }
+    .convert_value(value)
 }
 
 /// Converts a message to JSON. Fails if the message is not an object. A `decimal.Decimal` at one of
 /// `decimal_paths` keeps all its digits. At other paths, it becomes the nearest float.
 pub fn python_to_json_object(value: &Bound<'_, PyAny>, decimal_paths: &DecimalPaths) -> PyResult<Json> {
-    let mut converter =
-        TreeConverter { value_name: "the message", path: Vec::new(), decimal_paths, accepts: Accepts::Json };
-    match converter.value(value)? {
+    let mut converter = TreeConverter {
+        value_name: "the message",
+        path: Vec::new(),
+        decimal_paths,
+        accepted_values: AcceptedValues::Json,
+    };
+    match converter.convert_value(value)? {
         Json::Object(map) => Ok(Json::Object(map)),
         _ => {
             let found = type_name(value);
@@ -234,13 +249,13 @@ struct TreeConverter<'w> {
     /// The paths, at or inside the current value, at which rules read decimals. Numbers at these
     /// paths keep all their digits.
     decimal_paths: &'w DecimalPaths,
-    accepts: Accepts,
+    accepted_values: AcceptedValues,
 }
 
 /// Selects which of the values that JSON cannot represent are converted to null. All other such
 /// values are errors.
 #[derive(Clone, Copy, PartialEq)]
-enum Accepts {
+enum AcceptedValues {
     /// No value is converted to null: every value that JSON cannot represent is an error.
     Json,
     /// Numbers such as `nan`, and texts with half a surrogate pair, are converted to null.
@@ -250,23 +265,25 @@ enum Accepts {
 }
 
 impl TreeConverter<'_> {
-    fn value(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Json> {
-        match self.strict_value(value) {
-            Err(error) if self.accepts == Accepts::Any && is_message_error(value.py(), &error) => {
+    fn convert_value(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Json> {
+        match self.convert_strict_value(value) {
+            Err(error)
+                if self.accepted_values == AcceptedValues::Any && is_message_error(value.py(), &error) =>
+            {
                 Ok(Json::Null)
             }
             result => result,
         }
     }
 
-    fn strict_value(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Json> {
+    fn convert_strict_value(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Json> {
         if value.is_none() {
             return Ok(Json::Null);
         }
         if let Ok(text) = value.cast::<PyString>() {
             return match text.to_str() {
                 Ok(text) => Ok(text.into()),
-                Err(_) if self.accepts == Accepts::Unreadable => Ok(Json::Null),
+                Err(_) if self.accepted_values == AcceptedValues::Unreadable => Ok(Json::Null),
                 Err(_) => {
                     Err(self.error_at_path("is a text with half a surrogate pair, which UTF-8 cannot hold"))
                 }
@@ -288,7 +305,7 @@ impl TreeConverter<'_> {
             };
         }
         if let Ok(float) = value.cast::<PyFloat>() {
-            if self.accepts == Accepts::Unreadable && !float.value().is_finite() {
+            if self.accepted_values == AcceptedValues::Unreadable && !float.value().is_finite() {
                 return Ok(Json::Null);
             }
             let not_finite = || {
@@ -301,10 +318,10 @@ impl TreeConverter<'_> {
             return Number::from_f64(float.value()).map(Json::Number).ok_or_else(not_finite);
         }
         if let Ok(dict) = value.cast::<PyDict>() {
-            return self.convert_nested(|tree| tree.dict(&dict.items()));
+            return self.convert_nested(|tree| tree.convert_dict(&dict.items()));
         }
         if value.cast::<PyList>().is_ok() || value.cast::<PyTuple>().is_ok() {
-            return self.convert_nested(|tree| tree.list(value));
+            return self.convert_nested(|tree| tree.convert_list(value));
         }
         self.convert_nested(|tree| tree.convert_other_type(value))
     }
@@ -320,7 +337,7 @@ impl TreeConverter<'_> {
         convert(self)
     }
 
-    fn dict(&mut self, items: &Bound<'_, PyAny>) -> PyResult<Json> {
+    fn convert_dict(&mut self, items: &Bound<'_, PyAny>) -> PyResult<Json> {
         let mut map = Map::new();
         for item in items.try_iter()? {
             let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item?.extract()?;
@@ -332,20 +349,20 @@ impl TreeConverter<'_> {
             self.path.push(format!(".{key}"));
             let decimal_paths = self.decimal_paths;
             self.decimal_paths = decimal_paths.field(&key).unwrap_or(DecimalPaths::none());
-            map.insert(key, self.value(&value)?);
+            map.insert(key, self.convert_value(&value)?);
             self.decimal_paths = decimal_paths;
             self.path.pop();
         }
         Ok(Json::Object(map))
     }
 
-    fn list(&mut self, items: &Bound<'_, PyAny>) -> PyResult<Json> {
+    fn convert_list(&mut self, items: &Bound<'_, PyAny>) -> PyResult<Json> {
         let mut list = Vec::new();
         let decimal_paths = self.decimal_paths;
         self.decimal_paths = decimal_paths.elements().unwrap_or(DecimalPaths::none());
         for (index, item) in items.try_iter()?.enumerate() {
             self.path.push(format!("[{index}]"));
-            list.push(self.value(&item?)?);
+            list.push(self.convert_value(&item?)?);
             self.path.pop();
         }
         self.decimal_paths = decimal_paths;
@@ -357,7 +374,7 @@ impl TreeConverter<'_> {
         let py = value.py();
         let dumped = dump_model(value)?;
         if !dumped.is(value) {
-            return self.value(&dumped);
+            return self.convert_value(&dumped);
         }
         let class = value.get_type();
         if let Some(fields) = class.getattr_opt(intern!(py, "__dataclass_fields__"))? {
@@ -365,27 +382,29 @@ impl TreeConverter<'_> {
             let items = fields.map(|name| {
                 name.and_then(|name| Ok((name.clone(), value.getattr(name.cast::<PyString>()?)?)))
             });
-            return self.dict(PyList::new(py, items.collect::<PyResult<Vec<_>>>()?)?.as_any());
+            return self.convert_dict(PyList::new(py, items.collect::<PyResult<Vec<_>>>()?)?.as_any());
         }
         match conversion_of(value)? {
-            Some(Conversion::EnumMember) => self.value(&value.getattr(intern!(py, "value"))?),
+            Some(Conversion::EnumMember) => self.convert_value(&value.getattr(intern!(py, "value"))?),
             Some(Conversion::DateTime) => {
                 let zone = value.call_method0(intern!(py, "utcoffset"))?;
                 if zone.is_none() {
                     let help = "give it one: `.replace(tzinfo=timezone.utc)`";
                     return Err(self.error_at_path(format!("is a time without a time zone; {help}")));
                 }
-                self.value(&value.call_method0(intern!(py, "isoformat"))?)
+                self.convert_value(&value.call_method0(intern!(py, "isoformat"))?)
             }
-            Some(Conversion::Date) => self.value(&value.call_method0(intern!(py, "isoformat"))?),
-            Some(Conversion::Text) => self.value(value.str()?.as_any()),
-            Some(Conversion::Decimal) if self.decimal_paths.has_number() => self.value(value.str()?.as_any()),
+            Some(Conversion::Date) => self.convert_value(&value.call_method0(intern!(py, "isoformat"))?),
+            Some(Conversion::Text) => self.convert_value(value.str()?.as_any()),
+            Some(Conversion::Decimal) if self.decimal_paths.has_number() => {
+                self.convert_value(value.str()?.as_any())
+            }
             Some(Conversion::Number | Conversion::Decimal) => {
-                self.value(&value.call_method0(intern!(py, "__float__"))?)
+                self.convert_value(&value.call_method0(intern!(py, "__float__"))?)
             }
-            Some(Conversion::Scalar) => self.value(&value.call_method0(intern!(py, "item"))?),
-            Some(Conversion::Mapping) => self.dict(&value.call_method0(intern!(py, "items"))?),
-            Some(Conversion::List) => self.list(value),
+            Some(Conversion::Scalar) => self.convert_value(&value.call_method0(intern!(py, "item"))?),
+            Some(Conversion::Mapping) => self.convert_dict(&value.call_method0(intern!(py, "items"))?),
+            Some(Conversion::List) => self.convert_list(value),
             None => Err(self.error_at_path(format!(
                 "is a value of type `{}`, which JSON has no form for; give text, a number, a list or a dict",
                 type_name(value)
@@ -425,7 +444,7 @@ enum Conversion {
 
 /// The classes whose instances can be converted to JSON, as tuples of module, class name and
 /// conversion. The first entry that matches a value applies.
-const CLASSES: [(&str, &str, Conversion); 12] = [
+const CONVERTED_CLASSES: [(&str, &str, Conversion); 12] = [
     ("enum", "Enum", Conversion::EnumMember),
     ("datetime", "datetime", Conversion::DateTime),
     ("datetime", "date", Conversion::Date),
@@ -446,7 +465,7 @@ fn conversion_of(value: &Bound<'_, PyAny>) -> PyResult<Option<Conversion>> {
     }
     let py = value.py();
     let modules = py.import("sys")?.getattr(intern!(py, "modules"))?;
-    for (module, class, like) in CLASSES {
+    for (module, class, like) in CONVERTED_CLASSES {
         // If the module is not imported, the value cannot be an instance of its class.
         let Ok(module) = modules.get_item(module) else { continue };
         if value.is_instance(&module.getattr(class)?)? {

@@ -70,8 +70,8 @@ pub struct Outcome {
     outcome: route::Outcome,
     /// The object that the handler returned, or that a hook returned instead. The field `outcome`
     /// records only that there is a reply, not the object.
-    reply: Option<Py<PyAny>>,
-    raised: Option<Py<PyAny>>,
+    python_reply: Option<Py<PyAny>>,
+    raised_exception: Option<Py<PyAny>>,
 }
 
 impl Outcome {
@@ -80,14 +80,18 @@ impl Outcome {
     /// otherwise the exception.
     pub fn new(outcome: route::Outcome, reply: Option<Py<PyAny>>, raised: Option<Py<PyAny>>) -> Outcome {
         let handled = outcome.reply().is_some();
-        Outcome { outcome, reply: reply.filter(|_| handled), raised: raised.filter(|_| !handled) }
+        Outcome {
+            outcome,
+            python_reply: reply.filter(|_| handled),
+            raised_exception: raised.filter(|_| !handled),
+        }
     }
 
     /// Returns the outcome as a Rust value, with the reply converted to JSON. A reply that cannot
     /// be converted becomes the text of its `repr`.
     fn with_reply(&self, py: Python<'_>) -> PyResult<route::Outcome> {
         let mut outcome = self.outcome.clone();
-        if let Some(reply) = &self.reply {
+        if let Some(reply) = &self.python_reply {
             let reply = reply.bind(py);
             let json = python_to_json(reply, "the reply")
                 .or_else(|_| reply.repr().map(|text| text.to_string().into()));
@@ -119,7 +123,7 @@ impl Outcome {
     /// The object that the handler returned; None if the message was not handled.
     #[getter]
     fn reply(&self, py: Python<'_>) -> Option<Py<PyAny>> {
-        self.reply.as_ref().map(|reply| reply.clone_ref(py))
+        self.python_reply.as_ref().map(|reply| reply.clone_ref(py))
     }
 
     /// The failure as text; None if the message was handled.
@@ -131,7 +135,7 @@ impl Outcome {
     /// The exception that the handler raised; None if the message was handled or no handler raised.
     #[getter]
     fn exception(&self, py: Python<'_>) -> Option<Py<PyAny>> {
-        self.raised.as_ref().map(|raised| raised.clone_ref(py))
+        self.raised_exception.as_ref().map(|raised| raised.clone_ref(py))
     }
 
     #[getter]

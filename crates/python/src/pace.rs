@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 const LONG_TEXT_BYTES: usize = 4096;
 /// If one decision takes longer than this, later decisions of the same rules release the GIL. The
 /// value is far below 5 ms, after which Python itself passes the GIL to another thread.
-const LONG_DECISION: Duration = Duration::from_micros(200);
+const LONG_DECISION_TIME: Duration = Duration::from_micros(200);
 /// Of every `DECISIONS_PER_TIMING` decisions, one is timed.
 const DECISIONS_PER_TIMING: u32 = 64;
 
 /// Measures how long the decisions of a rule set take. `is_slow` is true if one took longer than
-/// [`LONG_DECISION`], so that later decisions release the GIL.
+/// [`LONG_DECISION_TIME`], so that later decisions release the GIL.
 #[derive(Default)]
 pub struct Pace {
     decisions: AtomicU32,
@@ -34,7 +34,7 @@ impl Pace {
         }
         let start = Instant::now();
         let decided = decide();
-        if start.elapsed() > LONG_DECISION {
+        if start.elapsed() > LONG_DECISION_TIME {
             self.is_slow.store(true, Ordering::Relaxed);
         }
         decided

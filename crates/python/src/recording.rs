@@ -4,7 +4,7 @@ use super::decide::Session;
 use super::decision::{Decision, Message};
 use super::error::{library_error, message_error, unknown_name_error};
 use super::history::extract_history_store;
-use super::live::{LiveRules, ROUTES, default_entry};
+use super::live::{LiveRules, ROUTES_ENTRY, default_entry};
 use super::prepared::message_to_json;
 use super::shutdown::without_gil;
 use pyo3::prelude::*;
@@ -104,7 +104,7 @@ impl LiveRules {
         message: &Bound<'_, PyAny>,
         history: &Bound<'_, PyAny>,
     ) -> PyResult<Decision> {
-        if default_entry(&self.rules)? != ROUTES {
+        if default_entry(&self.rules)? != ROUTES_ENTRY {
             return Err(unknown_name_error(
                 "no route lies outside tables; call `decide_with_history`, then `record`",
             ));

@@ -5,7 +5,7 @@
 
 use super::callback::{call_on_loop, call_permission_function, call_scope_function, typed_error};
 use super::error::RouterError;
-use super::live::live_rules;
+use super::live::extract_live_rules;
 use super::log::decision_log;
 use super::message::{as_dict, mapping_entries, python_to_json, python_to_json_object};
 use super::names::Names;
@@ -31,14 +31,14 @@ pub fn router_error(error: impl ToString) -> PyErr {
 }
 
 /// The Python async function that routes a message.
-static ROUTE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+static ROUTE_FUNCTION: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// A message that is being routed: the original Python object, and the event loop on which its
 /// handlers run.
 struct RoutedMessage {
     locals: TaskLocals,
     message: Py<PyAny>,
-    last: Mutex<LastResult>,
+    last_result: Mutex<LastResult>,
 }
 
 /// The last reply that the Python functions for a message returned, and the last exception that
@@ -51,7 +51,7 @@ struct LastResult {
 
 impl RoutedMessage {
     fn last(&self) -> MutexGuard<'_, LastResult> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+        self.last_result.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Stores the reply of a handler, so that the router returns the same Python object.
@@ -98,8 +98,8 @@ impl RoutedMessage {
     }
 }
 
-/// The messages that are being routed. The key of a message is the address of its parsed JSON,
-/// which the router passes to handlers.
+/// The messages that are being routed. The key of a message is the address of its parsed
+/// JSON, which the router passes to handlers.
 #[derive(Clone, Default)]
 struct RoutedMessages(Arc<Mutex<HashMap<usize, Arc<RoutedMessage>>>>);
 
@@ -109,25 +109,25 @@ impl RoutedMessages {
     }
 
     fn find(&self, message: &Arc<Json>) -> Option<Arc<RoutedMessage>> {
-        self.with_lock(|calls| calls.get(&address(message)).cloned())
+        self.with_lock(|calls| calls.get(&message_address(message)).cloned())
     }
 }
 
-fn address(message: &Arc<Json>) -> usize {
+fn message_address(message: &Arc<Json>) -> usize {
     Arc::as_ptr(message) as usize
 }
 
 /// Removes a message from [`RoutedMessages`] when the routing ends, even if the caller has stopped
 /// waiting.
 struct RoutingGuard {
-    calls: RoutedMessages,
+    routed_messages: RoutedMessages,
     /// The parsed JSON message. Kept alive, because its address is the key.
     message: Arc<Json>,
 }
 
 impl Drop for RoutingGuard {
     fn drop(&mut self) {
-        let call = self.calls.with_lock(|calls| calls.remove(&address(&self.message)));
+        let call = self.routed_messages.with_lock(|calls| calls.remove(&message_address(&self.message)));
         drop(call);
     }
 }
@@ -155,13 +155,13 @@ async fn call_python(
 }
 
 /// The future that completes with the reply of a Python handler.
-type Reply = Pin<Box<dyn Future<Output = Result<Json, HandlerError>> + Send>>;
+type ReplyFuture = Pin<Box<dyn Future<Output = Result<Json, HandlerError>> + Send>>;
 
 /// Returns a handler of the router that calls a Python function.
 fn to_handler(
     function: Bound<'_, PyAny>,
     calls: &RoutedMessages,
-) -> impl Fn(route::Request) -> Reply + use<> {
+) -> impl Fn(route::Request) -> ReplyFuture + use<> {
     let (function, calls) = (Arc::new(function.unbind()), calls.clone());
     move |request| Box::pin(call_handler(function.clone(), calls.clone(), request))
 }
@@ -265,7 +265,7 @@ impl Started {
 #[pyclass(frozen, module = "rulec")]
 pub struct Router {
     pub router: route::Router,
-    calls: RoutedMessages,
+    routed_messages: RoutedMessages,
     handlers: HashMap<String, Py<PyAny>>,
     /// The handler of all targets that have no handler of their own.
     otherwise: Option<Py<PyAny>>,
@@ -285,10 +285,14 @@ impl Router {
     {
         let py = message.py();
         let locals = TaskLocals::with_running_loop(py)?.copy_context(py)?;
-        let call =
-            Arc::new(RoutedMessage { locals, message: message.clone().unbind(), last: Mutex::default() });
-        self.calls.with_lock(|calls| calls.insert(address(&message_json), call.clone()));
-        let guard = RoutingGuard { calls: self.calls.clone(), message: message_json.clone() };
+        let call = Arc::new(RoutedMessage {
+            locals,
+            message: message.clone().unbind(),
+            last_result: Mutex::default(),
+        });
+        self.routed_messages.with_lock(|calls| calls.insert(message_address(&message_json), call.clone()));
+        let guard =
+            RoutingGuard { routed_messages: self.routed_messages.clone(), message: message_json.clone() };
         let outcome = run(message_json);
         start_future(py, async move {
             let _guard = guard;
@@ -319,7 +323,7 @@ impl Router {
         keep: usize,
     ) -> PyResult<Router> {
         let calls = RoutedMessages::default();
-        let mut builder = route::Router::builder(live_rules(rules)?).keep(keep);
+        let mut builder = route::Router::builder(extract_live_rules(rules)?).keep(keep);
         let mut functions = HashMap::new();
         for (name, function) in mapping_entries(Some(handlers))? {
             if !function.is_callable() {
@@ -365,7 +369,13 @@ impl Router {
         }
         let router = without_gil(rules.py(), || builder.build()).map_err(router_error)?;
         let otherwise = otherwise.map(|function| function.clone().unbind());
-        Ok(Router { router, calls, handlers: functions, otherwise, watched: WatchedFile::default() })
+        Ok(Router {
+            router,
+            routed_messages: calls,
+            handlers: functions,
+            otherwise,
+            watched: WatchedFile::default(),
+        })
     }
 
     /// Decides a message and awaits the chosen handler; `permissions` are the sender's permissions.
@@ -375,7 +385,7 @@ impl Router {
         message: &Bound<'py, PyAny>,
         permissions: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        ROUTE.import(slf.py(), "rulec._call", "route")?.call1((slf, message, permissions))
+        ROUTE_FUNCTION.import(slf.py(), "rulec._call", "route")?.call1((slf, message, permissions))
     }
 
     /// Decides a message. Returns its outcome if there is no handler to call. Otherwise returns a

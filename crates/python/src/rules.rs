@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 /// The file name that diagnostics show for rules that were not read from a file.
-const UNNAMED_TEXT: &str = "<text>";
+const NAME_OF_UNNAMED_TEXT: &str = "<text>";
 
 /// A compiled rule set. It is cheap to copy and can be shared between threads. Pickling stores it
 /// as an artifact, which is its compiled form as bytes.
@@ -72,7 +72,7 @@ impl EngineNames<'_> {
 /// The result of `__reduce__`: a function that loads rules, and its arguments. The arguments are
 /// the compiled rules as bytes, the Python functions that the rules call, and the payload context
 /// as JSON text.
-type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<Py<PyMapping>>, Option<String>));
+type PickledRules<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<Py<PyMapping>>, Option<String>));
 
 /// Runs `compile` without the GIL, with a compiler that knows the Python functions in `functions`.
 /// The keys of `functions` are the names that rules use.
@@ -180,11 +180,11 @@ impl Rules {
             let help = "read it with `from_path`";
             return Err(library_error(format!("`{text}` is the name of a file, and not rules; {help}")));
         }
-        let main_loader = MemoryLoader::new().with(UNNAMED_TEXT, text);
+        let main_loader = MemoryLoader::new().with(NAME_OF_UNNAMED_TEXT, text);
         let loader =
             imports.into_iter().flatten().fold(main_loader, |loader, (path, text)| loader.with(path, text));
         compile_rules(py, functions, &EngineNames { tier, index }, |compiler| {
-            compiler.compile_with(&loader, UNNAMED_TEXT)
+            compiler.compile_with(&loader, NAME_OF_UNNAMED_TEXT)
         })
     }
 
@@ -442,7 +442,7 @@ impl Rules {
             .collect())
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<PickledRules<'py>> {
         let (py, rules) = (slf.py(), slf.get());
         let load = py.import("rulec._load")?.getattr("load")?;
         Ok((

@@ -176,7 +176,7 @@ impl FlowOutcome {
 }
 
 /// The answer of a model to a choice: the fields of the Python class `ChoiceAnswer`, in order.
-type Answer = (String, bool, Option<String>, Option<String>, Vec<String>);
+type ChoiceAnswer = (String, bool, Option<String>, Option<String>, Vec<String>);
 
 /// Asks a model at an endpoint to make a choice. After any failure, takes the default branch.
 #[pyfunction]
@@ -194,7 +194,7 @@ pub fn ask_choice<'py>(
     start_future(py, async move {
         let answer = choice.decide(&message).await;
         let failure = answer.failure.map(|failure| failure.to_string());
-        let answer: Answer = (answer.branch, answer.to_user, answer.reason, failure, answer.ignored);
+        let answer: ChoiceAnswer = (answer.branch, answer.to_user, answer.reason, failure, answer.ignored);
         Ok(answer)
     })
 }

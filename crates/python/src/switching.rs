@@ -2,7 +2,7 @@
 //! rules and watched files.
 
 use super::host::register_functions;
-use super::live::{Edit, LiveRules, WatchStatus, await_status, edit_error, live_rules};
+use super::live::{Edit, LiveRules, WatchStatus, await_status, edit_error, extract_live_rules};
 use super::router::{Router, router_error};
 use super::shutdown::{start_future, without_gil};
 use pyo3::prelude::*;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 impl Router {
     /// Replaces the rules, and returns the generation (version number) of the new rules.
     fn swap(&self, py: Python<'_>, rules: &Bound<'_, PyAny>) -> PyResult<u64> {
-        let rules = live_rules(rules)?;
+        let rules = extract_live_rules(rules)?;
         let swapped = without_gil(py, || self.router.swap(rules)).map_err(router_error)?;
         Ok(swapped.generation)
     }
@@ -33,7 +33,7 @@ impl Router {
     /// Sets shadow rules: they decide every message too, only to compare the decisions. Returns the
     /// generation (version number) of the shadow rules, for `promote`.
     fn shadow(&self, py: Python<'_>, rules: &Bound<'_, PyAny>) -> PyResult<u64> {
-        let rules = live_rules(rules)?;
+        let rules = extract_live_rules(rules)?;
         let generation = rules.generation();
         without_gil(py, || self.router.shadow(rules)).map_err(router_error)?;
         Ok(generation)

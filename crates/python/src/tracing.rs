@@ -18,23 +18,23 @@ use tracing::{Event, Level, Metadata, Subscriber};
 /// Maximum number of events that wait for Python; further events are dropped.
 const QUEUE_CAPACITY: usize = 4096;
 /// The prefix of the targets whose events are passed on.
-const TARGET_PREFIX: &str = "rulec::";
+const TRACING_TARGET_PREFIX: &str = "rulec::";
 
-/// The most detailed level that is passed on, as an index into [`LEVELS`].
-static MAX_LEVEL: AtomicU8 = AtomicU8::new(1);
+/// The most detailed level that is passed on, as an index into [`LOG_LEVELS`].
+static MAX_LOG_LEVEL: AtomicU8 = AtomicU8::new(1);
 /// The levels, from the least to the most detailed: the name, the level of `tracing`, and the
 /// number of the level in Python's `logging`.
-const LEVELS: [(&str, Level, i32); 5] = [
+const LOG_LEVELS: [(&str, Level, i32); 5] = [
     ("error", Level::ERROR, 40),
     ("warning", Level::WARN, 30),
     ("info", Level::INFO, 20),
     ("debug", Level::DEBUG, 10),
     ("trace", Level::TRACE, 5),
 ];
-static QUEUE: OnceLock<SyncSender<Report>> = OnceLock::new();
+static REPORT_QUEUE: OnceLock<SyncSender<LogReport>> = OnceLock::new();
 
 /// An event of the library, converted for Python's `logging`.
-struct Report {
+struct LogReport {
     logger: String,
     level: i32,
     message: String,
@@ -44,13 +44,13 @@ struct Report {
 struct LoggingSubscriber;
 
 fn max_level() -> Level {
-    LEVELS[usize::from(MAX_LEVEL.load(Ordering::Relaxed))].1
+    LOG_LEVELS[usize::from(MAX_LOG_LEVEL.load(Ordering::Relaxed))].1
 }
 
 impl Subscriber for LoggingSubscriber {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.is_event()
-            && metadata.target().starts_with(TARGET_PREFIX)
+            && metadata.target().starts_with(TRACING_TARGET_PREFIX)
             && *metadata.level() <= max_level()
     }
 
@@ -68,17 +68,19 @@ impl Subscriber for LoggingSubscriber {
 
     fn event(&self, event: &Event<'_>) {
         let metadata = event.metadata();
-        let mut fields = Fields::default();
+        let mut fields = EventFields::default();
         event.record(&mut fields);
-        let level =
-            LEVELS.iter().find(|(_, level, _)| level == metadata.level()).map_or(20, |(.., number)| *number);
-        let report = Report {
+        let level = LOG_LEVELS
+            .iter()
+            .find(|(_, level, _)| level == metadata.level())
+            .map_or(20, |(.., number)| *number);
+        let report = LogReport {
             logger: metadata.target().replace("::", "."),
             level,
             message: fields.message,
-            fields: fields.others,
+            fields: fields.other_fields,
         };
-        if let Some(queue) = QUEUE.get() {
+        if let Some(queue) = REPORT_QUEUE.get() {
             // If the queue is full, the event is dropped, because the library must not wait for
             // Python.
             let _ = queue.try_send(report);
@@ -91,14 +93,14 @@ impl Subscriber for LoggingSubscriber {
 }
 
 #[derive(Default)]
-struct Fields {
+struct EventFields {
     message: String,
-    others: Vec<(&'static str, String)>,
+    other_fields: Vec<(&'static str, String)>,
 }
 
-impl Visit for Fields {
+impl Visit for EventFields {
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.others.push((field.name(), value.to_owned()));
+        self.other_fields.push((field.name(), value.to_owned()));
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
@@ -106,14 +108,14 @@ impl Visit for Fields {
         let _ = write!(text, "{value:?}");
         match field.name() {
             "message" => self.message = text,
-            name => self.others.push((name, text)),
+            name => self.other_fields.push((name, text)),
         }
     }
 }
 
 /// Passes an event to the Python logger of its target. The text of the record is the message
 /// followed by the fields. The attribute `rulec` of the record also holds the fields.
-fn log(py: Python<'_>, report: &Report) -> PyResult<()> {
+fn write_to_logger(py: Python<'_>, report: &LogReport) -> PyResult<()> {
     let logger = py.import("logging")?.call_method1("getLogger", (&report.logger,))?;
     if !logger.call_method1("isEnabledFor", (report.level,))?.is_truthy()? {
         return Ok(());
@@ -133,22 +135,22 @@ fn log(py: Python<'_>, report: &Report) -> PyResult<()> {
 
 /// Starts passing events to Python. If the embedding program has its own `tracing` subscriber, that
 /// subscriber receives the events instead.
-pub fn start() {
+pub fn start_forwarding() {
     if tracing::subscriber::set_global_default(LoggingSubscriber).is_err() {
         return;
     }
-    let (queue, reports) = sync_channel::<Report>(QUEUE_CAPACITY);
+    let (queue, reports) = sync_channel::<LogReport>(QUEUE_CAPACITY);
     let started = thread::Builder::new().name("rulec-logging".to_owned()).spawn(move || {
         for report in reports {
             with_gil(|py| {
-                if let Err(error) = log(py, &report) {
+                if let Err(error) = write_to_logger(py, &report) {
                     error.write_unraisable(py, None);
                 }
             });
         }
     });
     if started.is_ok() {
-        let _ = QUEUE.set(queue);
+        let _ = REPORT_QUEUE.set(queue);
     }
 }
 
@@ -156,12 +158,12 @@ pub fn start() {
 /// `info`, `debug` or `trace`. From `info` on, every routed message is reported.
 #[pyfunction]
 pub fn log_level(level: &str) -> PyResult<()> {
-    let index = LEVELS.iter().position(|(name, ..)| *name == level.to_lowercase());
+    let index = LOG_LEVELS.iter().position(|(name, ..)| *name == level.to_lowercase());
     let unknown = || {
         let help = "write `error`, `warning`, `info`, `debug` or `trace`";
         library_error(format!("`{level}` is no level; {help}"))
     };
-    MAX_LEVEL.store(u8::try_from(index.ok_or_else(unknown)?).unwrap_or_default(), Ordering::Relaxed);
+    MAX_LOG_LEVEL.store(u8::try_from(index.ok_or_else(unknown)?).unwrap_or_default(), Ordering::Relaxed);
     tracing::callsite::rebuild_interest_cache();
     Ok(())
 }

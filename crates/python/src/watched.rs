@@ -6,17 +6,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The file that a router watches, if any. The [`route::Watch`] is stored here, because the file is
 /// watched only as long as that value lives.
 #[derive(Clone, Default)]
-pub struct WatchedFile(Arc<Mutex<State>>);
+pub struct WatchedFile(Arc<Mutex<WatchState>>);
 
 #[derive(Default)]
-struct State {
+struct WatchState {
     watch: Option<Arc<route::Watch>>,
     /// How often the router was closed.
     close_count: u64,
 }
 
 impl WatchedFile {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, WatchState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

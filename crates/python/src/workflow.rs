@@ -55,7 +55,7 @@ impl MergeStrategy for PythonMerge {
 
 /// The merge strategy that Python passes as an argument: the name of a built-in strategy, or a
 /// function. A strategy combines the inputs of a node.
-enum Merge {
+enum MergeSetting {
     First,
     Latest,
     Append,
@@ -63,16 +63,16 @@ enum Merge {
     Function(PythonMerge),
 }
 
-impl Merge {
-    fn new(merge: &Bound<'_, PyAny>) -> PyResult<Merge> {
+impl MergeSetting {
+    fn new(merge: &Bound<'_, PyAny>) -> PyResult<MergeSetting> {
         let Ok(word) = merge.cast::<PyString>() else {
-            return Ok(Merge::Function(PythonMerge(merge.clone().unbind())));
+            return Ok(MergeSetting::Function(PythonMerge(merge.clone().unbind())));
         };
         match word.to_str()? {
-            "first" => Ok(Merge::First),
-            "latest" => Ok(Merge::Latest),
-            "append" => Ok(Merge::Append),
-            "by_node" => Ok(Merge::ByNode),
+            "first" => Ok(MergeSetting::First),
+            "latest" => Ok(MergeSetting::Latest),
+            "append" => Ok(MergeSetting::Append),
+            "by_node" => Ok(MergeSetting::ByNode),
             other => {
                 let help = "write `first`, `latest`, `append` or `by_node`, or give a function";
                 Err(workflow_error(format!("`{other}` is no merge strategy; {help}")))
@@ -81,8 +81,8 @@ impl Merge {
     }
 
     /// Sets the merge strategy of one node, or of all nodes if `node` is `None`.
-    fn set(self, builder: WorkflowBuilder, node: Option<&str>) -> WorkflowBuilder {
-        fn set(
+    fn apply_to(self, builder: WorkflowBuilder, node: Option<&str>) -> WorkflowBuilder {
+        fn set_strategy(
             builder: WorkflowBuilder,
             node: Option<&str>,
             strategy: impl MergeStrategy + 'static,
@@ -93,11 +93,11 @@ impl Merge {
             }
         }
         match self {
-            Merge::First => set(builder, node, FirstValues),
-            Merge::Latest => set(builder, node, LatestValues),
-            Merge::Append => set(builder, node, AppendValues),
-            Merge::ByNode => set(builder, node, ByNode),
-            Merge::Function(function) => set(builder, node, function),
+            MergeSetting::First => set_strategy(builder, node, FirstValues),
+            MergeSetting::Latest => set_strategy(builder, node, LatestValues),
+            MergeSetting::Append => set_strategy(builder, node, AppendValues),
+            MergeSetting::ByNode => set_strategy(builder, node, ByNode),
+            MergeSetting::Function(function) => set_strategy(builder, node, function),
         }
     }
 }
@@ -112,7 +112,7 @@ pub struct Workflow {
 
 /// The parts of a workflow that the program passes as keyword arguments.
 #[derive(Default)]
-struct Parts<'py> {
+struct WorkflowParts<'py> {
     workers: Option<Bound<'py, PyMapping>>,
     factories: Option<Bound<'py, PyMapping>>,
     processors: Option<Bound<'py, PyMapping>>,
@@ -123,10 +123,10 @@ struct Parts<'py> {
     byte_limit: Option<usize>,
 }
 
-impl<'py> Parts<'py> {
+impl<'py> WorkflowParts<'py> {
     /// Reads the keyword arguments of a workflow. Fails if a name is unknown.
-    fn new(given: Option<&Bound<'py, PyDict>>) -> PyResult<Parts<'py>> {
-        let mut parts = Parts::default();
+    fn new(given: Option<&Bound<'py, PyDict>>) -> PyResult<WorkflowParts<'py>> {
+        let mut parts = WorkflowParts::default();
         for (name, value) in given.into_iter().flat_map(|given| given.iter()) {
             if value.is_none() {
                 continue;
@@ -163,10 +163,10 @@ impl<'py> Parts<'py> {
             builder = builder.processor(node.as_str(), processor);
         }
         if let Some(merge) = &self.merge {
-            builder = Merge::new(merge)?.set(builder, None);
+            builder = MergeSetting::new(merge)?.apply_to(builder, None);
         }
         for (node, merge) in mapping_entries(self.merges.as_ref())? {
-            builder = Merge::new(&merge)?.set(builder, Some(&node));
+            builder = MergeSetting::new(&merge)?.apply_to(builder, Some(&node));
         }
         builder = builder.passthrough(self.passthrough.into_iter().flat_map(|names| names.0));
         if let Some(steps) = self.step_limit {
@@ -226,7 +226,7 @@ impl Workflow {
             let router = RulesRouter::new(rules, router.extract()?).map_err(unknown_name_error)?;
             builder = builder.router(node.as_str(), router);
         }
-        Parts::new(parts)?.build(builder)
+        WorkflowParts::new(parts)?.build(builder)
     }
 
     /// Builds the workflow that the `workflow` statement `name` of the rules describes.
@@ -238,7 +238,7 @@ impl Workflow {
         parts: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Workflow> {
         let builder = workflow::Workflow::from_rules(&rules.get().rules, name).map_err(unknown_name_error)?;
-        Parts::new(parts)?.build(builder)
+        WorkflowParts::new(parts)?.build(builder)
     }
 
     /// Likely mistakes in the graph, as texts.

@@ -15,22 +15,22 @@ const HASH_BYTES: usize = 32;
 /// The text between the hashed part of a line and its hash.
 const CHAIN_FIELD: &[u8] = b",\"chain\":\"";
 /// The number of bytes from [`CHAIN_FIELD`] to the end of a line, without the line feed.
-const TAIL_BYTES: usize = CHAIN_FIELD.len() + 2 * HASH_BYTES + 2;
+const CHAIN_TAIL_BYTES: usize = CHAIN_FIELD.len() + 2 * HASH_BYTES + 2;
 
-type Hash = [u8; HASH_BYTES];
+type ChainHash = [u8; HASH_BYTES];
 
 /// The end of a chain: the number of the next line, and the hash of the lines so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
     /// The number of the next line, from 1.
-    next: u64,
+    next_number: u64,
     /// The hash of the last line, which covers all lines so far; zeros before the first line.
-    head: Hash,
+    last_hash: ChainHash,
 }
 
 impl Default for Chain {
     fn default() -> Chain {
-        Chain { next: 1, head: [0; HASH_BYTES] }
+        Chain { next_number: 1, last_hash: [0; HASH_BYTES] }
     }
 }
 
@@ -39,18 +39,18 @@ impl Chain {
     /// hash.
     pub fn after(line: &[u8]) -> Option<Chain> {
         let parts = LineParts::split(line)?;
-        Some(Chain { next: parts.number + 1, head: parts.hash })
+        Some(Chain { next_number: parts.number + 1, last_hash: parts.hash })
     }
 
     /// Returns the number of the next line, from 1.
     pub fn next_number(&self) -> u64 {
-        self.next
+        self.next_number
     }
 
     /// Returns the hash of the last line, in hexadecimal. The hash covers all lines so far. A
     /// person who notes the hash can detect later whether lines at the end were removed.
     pub fn head(&self) -> String {
-        hexadecimal(&self.head)
+        hexadecimal(&self.last_hash)
     }
 
     /// True if `bytes` may be the incomplete first line of a log. The first line of each log is a
@@ -67,18 +67,18 @@ impl Chain {
         object.pop_if(|last| *last == b'\n');
         object.pop_if(|last| *last == b'}');
         let comma = if object.len() > 1 { "," } else { "" };
-        object.extend_from_slice(format!("{comma}\"seq\":{}", self.next).as_bytes());
-        self.head = hash_line(&self.head, object);
-        self.next += 1;
+        object.extend_from_slice(format!("{comma}\"seq\":{}", self.next_number).as_bytes());
+        self.last_hash = hash_line(&self.last_hash, object);
+        self.next_number += 1;
         object.extend_from_slice(CHAIN_FIELD);
-        object.extend_from_slice(hexadecimal(&self.head).as_bytes());
+        object.extend_from_slice(hexadecimal(&self.last_hash).as_bytes());
         object.extend_from_slice(b"\"}\n");
     }
 
     /// Returns the first line of a file that continues this chain. The caller passes the line to
     /// [`Chain::add`].
     pub fn file_header(&self) -> Vec<u8> {
-        json!({ "log": "rulec", "continues": hexadecimal(&self.head) }).to_string().into_bytes()
+        json!({ "log": "rulec", "continues": hexadecimal(&self.last_hash) }).to_string().into_bytes()
     }
 
     /// Returns a checkpoint: a line with a signature of the chain so far. The caller passes the
@@ -90,32 +90,32 @@ impl Chain {
     }
 
     fn signed_record(&self) -> Vec<u8> {
-        format!("checkpoint {} {}", self.next, hexadecimal(&self.head)).into_bytes()
+        format!("checkpoint {} {}", self.next_number, hexadecimal(&self.last_hash)).into_bytes()
     }
 }
 
-fn hash_line(head: &Hash, line: &[u8]) -> Hash {
-    Sha256::new().chain_update(head).chain_update(line).finalize().into()
+fn hash_line(last_hash: &ChainHash, line: &[u8]) -> ChainHash {
+    Sha256::new().chain_update(last_hash).chain_update(line).finalize().into()
 }
 
 /// A line of a chained log, split into the hashed text, the number and the hash.
 struct LineParts<'l> {
     /// The text of the line that the line's hash covers.
-    hashed: &'l [u8],
+    hashed_part: &'l [u8],
     number: u64,
-    hash: Hash,
+    hash: ChainHash,
 }
 
 impl<'l> LineParts<'l> {
     fn split(line: &'l [u8]) -> Option<LineParts<'l>> {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
-        let (hashed, tail) = line.split_at_checked(line.len().checked_sub(TAIL_BYTES)?)?;
+        let (hashed, tail) = line.split_at_checked(line.len().checked_sub(CHAIN_TAIL_BYTES)?)?;
         let hash = tail.strip_prefix(CHAIN_FIELD)?.strip_suffix(b"\"}")?;
         let digits = hashed.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
         let (before, number) = hashed.split_at(hashed.len() - digits);
         before.ends_with(b"\"seq\":").then_some(())?;
         let number = std::str::from_utf8(number).ok()?.parse().ok()?;
-        Some(LineParts { hashed, number, hash: parse_hexadecimal(hash)? })
+        Some(LineParts { hashed_part: hashed, number, hash: parse_hexadecimal(hash)? })
     }
 }
 
@@ -176,12 +176,12 @@ pub struct ChainVerifier {
     key: Option<VerifyingKey>,
     /// The end of the chain after the lines that were checked; `None` before the first line.
     chain: Option<Chain>,
-    lines: u64,
-    checkpoints: u64,
-    /// Number of lines since the last checkpoint that was counted in `checkpoints`.
-    unsigned: u64,
+    lines_checked: u64,
+    checkpoint_count: u64,
+    /// Number of lines since the last checkpoint that was counted in `checkpoint_count`.
+    lines_since_checkpoint: u64,
     /// A hash that one of the lines must have, and whether a line with this hash was found.
-    wanted: Option<(Hash, bool)>,
+    wanted_hash: Option<(ChainHash, bool)>,
 }
 
 impl ChainVerifier {
@@ -193,14 +193,14 @@ impl ChainVerifier {
     /// Requires that one line has this hash: a value of [`Chain::head`] that was noted earlier.
     /// `None` if the text is not a hash.
     pub fn want(mut self, hash: &str) -> Option<ChainVerifier> {
-        self.wanted = Some((parse_hexadecimal(hash.trim().as_bytes())?, false));
+        self.wanted_hash = Some((parse_hexadecimal(hash.trim().as_bytes())?, false));
         Some(self)
     }
 
     /// True if no line has the hash of [`ChainVerifier::want`]. The end of the log was then cut
     /// off.
     pub fn lacks_wanted_line(&self) -> bool {
-        self.wanted.is_some_and(|(_, found)| !found)
+        self.wanted_hash.is_some_and(|(_, found)| !found)
     }
 
     /// Returns the hash of the last line, in hexadecimal; `None` before the first line.
@@ -213,22 +213,24 @@ impl ChainVerifier {
     /// # Errors
     /// If the line has a fault. The lines after it can still be checked.
     pub fn check(&mut self, line: &[u8]) -> Result<(), ChainFault> {
-        self.lines += 1;
-        self.unsigned += 1;
+        self.lines_checked += 1;
+        self.lines_since_checkpoint += 1;
         let parts = LineParts::split(line).ok_or(ChainFault::NoChain)?;
         let before = match &self.chain {
             Some(chain) => chain.clone(),
             None => first_chain(&parts),
         };
-        self.chain = Some(Chain { next: parts.number + 1, head: parts.hash });
-        let is_intact = hash_line(&before.head, parts.hashed) == parts.hash;
+        self.chain = Some(Chain { next_number: parts.number + 1, last_hash: parts.hash });
+        let is_intact = hash_line(&before.last_hash, parts.hashed_part) == parts.hash;
         match parts.number {
-            number if number > before.next => return Err(ChainFault::Missing(before.next, number - 1)),
-            number if number < before.next => return Err(ChainFault::Moved(number)),
+            number if number > before.next_number => {
+                return Err(ChainFault::Missing(before.next_number, number - 1));
+            }
+            number if number < before.next_number => return Err(ChainFault::Moved(number)),
             _ if !is_intact => return Err(ChainFault::Changed),
             _ => {}
         }
-        if let Some((wanted, found)) = &mut self.wanted {
+        if let Some((wanted, found)) = &mut self.wanted_hash {
             *found |= *wanted == parts.hash;
         }
         let parsed: Option<Json> = serde_json::from_slice(line).ok();
@@ -249,38 +251,38 @@ impl ChainVerifier {
                 return Err(ChainFault::Forged);
             }
         }
-        self.checkpoints += 1;
-        self.unsigned = 0;
+        self.checkpoint_count += 1;
+        self.lines_since_checkpoint = 0;
         Ok(())
     }
 
     /// Returns the number of lines that were checked.
     pub fn lines(&self) -> u64 {
-        self.lines
+        self.lines_checked
     }
 
     /// Returns the number of checkpoints among the checked lines. If the verifier has a key, only
     /// checkpoints with a valid signature count. Without a key, signatures are not checked.
     pub fn checkpoints(&self) -> u64 {
-        self.checkpoints
+        self.checkpoint_count
     }
 
     /// Returns the number of lines after the last checkpoint that [`ChainVerifier::checkpoints`]
     /// counts. The hash chain protects these lines, but no signature does.
     pub fn unsigned_lines(&self) -> u64 {
-        self.unsigned
+        self.lines_since_checkpoint
     }
 }
 
 /// Returns the chain before the first line that is checked. If the line is the header of a file,
 /// this chain ends with the hash that the header names. Otherwise the chain is empty.
 fn first_chain(parts: &LineParts<'_>) -> Chain {
-    let mut header = parts.hashed.to_vec();
+    let mut header = parts.hashed_part.to_vec();
     header.push(b'}');
     let header: Option<Json> = serde_json::from_slice(&header).ok();
     let continued = header.as_ref().and_then(|header| header.get("continues")).and_then(Json::as_str);
     match continued.and_then(|hash| parse_hexadecimal(hash.as_bytes())) {
-        Some(head) => Chain { next: parts.number, head },
+        Some(head) => Chain { next_number: parts.number, last_hash: head },
         None => Chain::default(),
     }
 }
@@ -289,10 +291,10 @@ fn first_chain(parts: &LineParts<'_>) -> Chain {
 mod tests {
     use super::*;
 
-    const KEY: &str = include_str!("../../../tests/keys/only-for-tests.pem");
+    const TEST_KEY_PEM: &str = include_str!("../../../tests/keys/only-for-tests.pem");
 
     fn key() -> SigningKey {
-        SigningKey::from_pem(KEY).expect("a key")
+        SigningKey::from_pem(TEST_KEY_PEM).expect("a key")
     }
 
     /// Returns the lines of a log with a checkpoint after every third line.
@@ -357,7 +359,7 @@ mod tests {
         lines[1] = b"{\"route\":\"forged\"}".to_vec();
         for line in &mut lines {
             if let Some(parts) = LineParts::split(line) {
-                let end = parts.hashed.len() - format!(",\"seq\":{}", parts.number).len();
+                let end = parts.hashed_part.len() - format!(",\"seq\":{}", parts.number).len();
                 line.truncate(end);
                 line.push(b'}');
             }

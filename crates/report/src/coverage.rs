@@ -30,7 +30,7 @@ const MAX_NAMED_ROUTES: usize = 3;
 pub struct Coverage<'r> {
     rules: &'r Rules,
     /// Number of decisions and validated payloads that were counted.
-    decisions: usize,
+    decision_count: usize,
     routes: Vec<RouteCounts>,
     tables: Vec<TableCounts>,
     conditions: ConditionIndex,
@@ -49,8 +49,8 @@ pub struct Coverage<'r> {
 #[derive(Clone, Default)]
 struct RouteCounts {
     /// How often the route's condition was evaluated.
-    tried: usize,
-    chosen: usize,
+    tried_count: usize,
+    chosen_count: usize,
     /// Counts the decisions in which an earlier route of the table was chosen, so that this route
     /// was not tried. The key is the name of the chosen route.
     chosen_before: BTreeMap<String, usize>,
@@ -58,9 +58,9 @@ struct RouteCounts {
 
 #[derive(Clone, Default)]
 struct TableCounts {
-    searches: usize,
+    search_count: usize,
     /// How often the table's default was taken, because no route of the table matched.
-    default_taken: usize,
+    default_count: usize,
 }
 
 /// A statement (such as a route) or a condition, with its coverage counts.
@@ -77,8 +77,8 @@ pub struct CoveredItem {
     /// How often the statement was chosen or the condition was true. For a payload rule, how often
     /// the rule was violated.
     pub yes: usize,
-    /// For a statement, how often it was evaluated but not chosen. For a condition, how often it was
-    /// false, and not unknown. For a payload rule, how often it was not violated.
+    /// For a statement, how often it was evaluated but not chosen. For a condition, how often it
+    /// was false, and not unknown. For a payload rule, how often it was not violated.
     pub no: usize,
     /// Which part of the coverage is missing, and why; `None` if the statement or condition is
     /// fully covered.
@@ -91,7 +91,7 @@ impl<'r> Coverage<'r> {
         let program = rules.program();
         Coverage {
             rules,
-            decisions: 0,
+            decision_count: 0,
             routes: vec![RouteCounts::default(); program.rules.len()],
             tables: vec![TableCounts::default(); program.tables.len()],
             conditions: ConditionIndex::new(program, &parse_statements(rules)),
@@ -109,7 +109,7 @@ impl<'r> Coverage<'r> {
 
     /// Returns the number of decisions and validated payloads that were counted.
     pub fn decisions(&self) -> usize {
-        self.decisions
+        self.decision_count
     }
 
     /// Returns the counts of conditions, so that the caller can add the condition results of a
@@ -121,7 +121,7 @@ impl<'r> Coverage<'r> {
     /// Counts an explained decision: the searched tables, the tried routes and the chosen flow.
     /// Does not count conditions: the caller counts them through `truths_mut`.
     pub fn add_decision(&mut self, explanation: &Explanation) {
-        self.decisions += 1;
+        self.decision_count += 1;
         self.add_table(&explanation.trace);
         if let Some(intents) = &explanation.intents {
             self.intent_decisions += 1;
@@ -134,7 +134,7 @@ impl<'r> Coverage<'r> {
     /// Counts one validated payload of the kind `kind`, and each rule that the payload violates.
     /// Does not count conditions: the caller counts them through `truths_mut`.
     pub fn add_judgement(&mut self, kind: &str, judgement: &Judgement) {
-        self.decisions += 1;
+        self.decision_count += 1;
         *self.judged_counts.entry(kind.to_owned()).or_default() += 1;
         let violations =
             judgement.violations().iter().chain(judgement.warnings()).map(|violation| &*violation.rule);
@@ -149,11 +149,11 @@ impl<'r> Coverage<'r> {
     /// chosen flow. If the pattern is unknown (`None`), the first pattern of the flow counts as
     /// chosen.
     pub fn add_outcome(&mut self, tables: &[&str], route: Option<&str>, pattern: Option<&str>) {
-        self.decisions += 1;
+        self.decision_count += 1;
         let program = self.rules.program();
         let ids: Vec<TableId> = tables.iter().filter_map(|name| program.table_named(name)).collect();
         for id in &ids {
-            self.tables[id.index()].searches += 1;
+            self.tables[id.index()].search_count += 1;
         }
         let (Some(table), Some(route)) = (ids.last(), route) else { return };
         if program
@@ -165,7 +165,7 @@ impl<'r> Coverage<'r> {
             *self.chosen_flows.entry(route.to_owned()).or_default() += 1;
         }
         if route == "default" {
-            self.tables[table.index()].default_taken += 1;
+            self.tables[table.index()].default_count += 1;
         }
         let routes = program.rules.iter().enumerate();
         let mut chosen = routes.filter(|(_, rule)| rule.table == *table && *rule.name == *route).peekable();
@@ -175,8 +175,8 @@ impl<'r> Coverage<'r> {
             _ => false,
         });
         if let Some(index) = matching.map(|(index, _)| index).or(first) {
-            self.routes[index].chosen += 1;
-            self.routes[index].tried += 1;
+            self.routes[index].chosen_count += 1;
+            self.routes[index].tried_count += 1;
         }
     }
 
@@ -184,8 +184,8 @@ impl<'r> Coverage<'r> {
         let program = self.rules.program();
         let Some(id) = program.table_named(&trace.table).filter(|_| !trace.searched_before) else { return };
         let table_counts = &mut self.tables[id.index()];
-        table_counts.searches += 1;
-        table_counts.default_taken +=
+        table_counts.search_count += 1;
+        table_counts.default_count +=
             usize::from(trace.default.as_ref().is_some_and(|default| default.result == Mark::True));
         let enabled =
             program.tables[id.index()].order.iter().filter(|id| !program.rules[id.index()].disabled);
@@ -194,8 +194,8 @@ impl<'r> Coverage<'r> {
             let route_counts = &mut self.routes[rule.index()];
             match (tried_routes.next(), trace.routes.last()) {
                 (Some(route), _) => {
-                    route_counts.tried += 1;
-                    route_counts.chosen += usize::from(route.chosen);
+                    route_counts.tried_count += 1;
+                    route_counts.chosen_count += usize::from(route.chosen);
                     self.add_route(route);
                 }
                 (None, Some(last)) => *route_counts.chosen_before.entry(last.route.clone()).or_default() += 1,
@@ -228,7 +228,7 @@ impl<'r> Coverage<'r> {
                 TableKind::Requirements => continue,
             };
             let (route_counts, table_counts) = (&self.routes[index], &self.tables[rule.table.index()]);
-            let gap = match (route_counts.chosen, rule.disabled) {
+            let gap = match (route_counts.chosen_count, rule.disabled) {
                 (1.., _) => None,
                 (0, true) => Some(message!("never chosen: it is disabled")),
                 (0, false) => Some(message!(
@@ -237,7 +237,7 @@ impl<'r> Coverage<'r> {
                 )),
             };
             let name = qualified_name(program, rule.table, &rule.name);
-            let (tried, yes) = (route_counts.tried, route_counts.chosen);
+            let (tried, yes) = (route_counts.tried_count, route_counts.chosen_count);
             items.push(CoveredItem {
                 what,
                 name,
@@ -252,12 +252,12 @@ impl<'r> Coverage<'r> {
             let table_counts = &self.tables[index];
             let id = TableId(index as u32);
             let Some(span) = default_spans.get(&*table.name).copied().or(table.span) else { continue };
-            let gap = match (table_counts.default_taken, table_counts.searches) {
+            let gap = match (table_counts.default_count, table_counts.search_count) {
                 (0, 0) => Some(message!("never taken: its table was never entered")),
                 (0, _) => Some(message!("never taken: a route was chosen each time")),
                 _ => None,
             };
-            let (tried, yes) = (table_counts.searches, table_counts.default_taken);
+            let (tried, yes) = (table_counts.search_count, table_counts.default_count);
             let name = qualified_name(program, id, "default");
             items.push(CoveredItem { what: "default", name, span, tried, yes, no: tried - yes, gap });
         }
@@ -286,7 +286,7 @@ impl<'r> Coverage<'r> {
         if let Some(hidden_finding) = hidden_finding {
             return message!("{} ({})", hidden_finding.message, hidden_finding.code);
         }
-        match (table_counts.searches, route_counts.tried) {
+        match (table_counts.search_count, route_counts.tried_count) {
             (0, _) => message!("its table was never entered"),
             (_, 0) => {
                 let mut blocking_routes: Vec<(&String, &usize)> = route_counts.chosen_before.iter().collect();
@@ -379,13 +379,13 @@ impl<'r> Coverage<'r> {
         let program = self.rules.program();
         let reach_of_owner = |owner: ConditionOwner| match owner {
             ConditionOwner::Rule(id) => {
-                (self.routes[id.index()].tried, message!("its route was never tried"))
+                (self.routes[id.index()].tried_count, message!("its route was never tried"))
             }
             ConditionOwner::OutcomeOf(id) => {
-                (self.routes[id.index()].chosen, message!("its route was never chosen"))
+                (self.routes[id.index()].chosen_count, message!("its route was never chosen"))
             }
             ConditionOwner::Default(id) => {
-                (self.tables[id.index()].default_taken, message!("its default was never chosen"))
+                (self.tables[id.index()].default_count, message!("its default was never chosen"))
             }
             ConditionOwner::Payload(index) => {
                 let payload = &program.payloads[index];

@@ -51,8 +51,8 @@ pub fn parse_line(mut line: Map<String, Json>) -> ParsedLine {
     if is_service_line(&line) {
         return ParsedLine::ServiceLine;
     }
-    if line.contains_key("generation") && is_decision(&line) {
-        return ParsedLine::LoggedDecision(read_logged(&mut line));
+    if line.contains_key("generation") && is_decision_line(&line) {
+        return ParsedLine::LoggedDecision(read_logged_decision(&mut line));
     }
     ParsedLine::Message(Json::Object(line))
 }
@@ -60,14 +60,14 @@ pub fn parse_line(mut line: Map<String, Json>) -> ParsedLine {
 /// Parses a line of a file that is known to be a decision log or the output of `rulec run`. Returns
 /// `None` if the line lacks the text field `entry` or the name of the chosen statement.
 pub fn parse_decision(mut line: Map<String, Json>) -> Option<LoggedDecision> {
-    if is_decision(&line) {
-        return Some(read_logged(&mut line));
+    if is_decision_line(&line) {
+        return Some(read_logged_decision(&mut line));
     }
     let has_entry = line.get("entry").is_some_and(Json::is_string);
-    let chosen = PRINTED_NAMES.iter().find_map(|key| line.remove(*key)).filter(|_| has_entry)?;
+    let chosen = PRINTED_NAME_FIELDS.iter().find_map(|key| line.remove(*key)).filter(|_| has_entry)?;
     // `run` prints an empty branch if no branch holds.
     line.insert("route".to_owned(), if chosen == "" { Json::Null } else { chosen });
-    Some(read_logged(&mut line))
+    Some(read_logged_decision(&mut line))
 }
 
 /// True for a line of a decision log about a message that was recorded, but not decided.
@@ -75,14 +75,14 @@ pub fn is_observed(line: &Map<String, Json>) -> bool {
     line.get("observed") == Some(&Json::Bool(true))
         && line.contains_key("generation")
         && line.get("message").is_some_and(Json::is_object)
-        && !is_decision(line)
+        && !is_decision_line(line)
 }
 
 /// The keys of lines that `rulec serve` writes into a decision log in addition to decisions. Such
 /// lines are file headers, signed checkpoints, counts of dropped lines, and changes of the rules.
 /// Others are about versions that came into force or were refused, and rule sets that were added or
 /// removed.
-const SERVICE_KEYS: [&str; 8] =
+const SERVICE_LINE_FIELDS: [&str; 8] =
     ["log", "checkpoint", "dropped", "change", "in_force", "refused", "added", "removed"];
 
 /// True for a line of the service's decision log that is not about a message. Such a line has a
@@ -90,14 +90,14 @@ const SERVICE_KEYS: [&str; 8] =
 pub fn is_service_line(line: &Map<String, Json>) -> bool {
     let is_chained =
         line.get("seq").is_some_and(Json::is_u64) && line.get("chain").is_some_and(Json::is_string);
-    let is_own = |key: &String| SERVICE_KEYS.contains(&key.as_str());
+    let is_own = |key: &String| SERVICE_LINE_FIELDS.contains(&key.as_str());
     let is_expected =
         |key: &String| is_own(key) || matches!(key.as_str(), "seq" | "chain" | "time" | "continues");
     is_chained && line.keys().filter(|key| is_own(key)).count() == 1 && line.keys().all(is_expected)
 }
 
 /// The keys under which `rulec run` prints the chosen route, branch or flow.
-const PRINTED_NAMES: [&str; 3] = ["chosen", "branch", "name"];
+const PRINTED_NAME_FIELDS: [&str; 3] = ["chosen", "branch", "name"];
 
 /// True for a line in which `rulec run` prints the next nodes of a router. Such a line does not
 /// name the chosen case.
@@ -142,11 +142,11 @@ pub fn split_payload(line: &Json) -> Option<(Json, Map<String, Json>)> {
     Some((payload, message))
 }
 
-fn is_decision(line: &Map<String, Json>) -> bool {
+fn is_decision_line(line: &Map<String, Json>) -> bool {
     line.get("entry").is_some_and(Json::is_string) && line.contains_key("route")
 }
 
-fn read_logged(line: &mut Map<String, Json>) -> LoggedDecision {
+fn read_logged_decision(line: &mut Map<String, Json>) -> LoggedDecision {
     let text_field = |key: &str| line.get(key).and_then(Json::as_str).map(str::to_owned);
     let entry = text_field("entry").unwrap_or_default();
     let path = line.get("path").and_then(Json::as_array).into_iter().flatten();
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn parse_value(value: Json) -> ParsedLine {
+    fn parse_log_line(value: Json) -> ParsedLine {
         parse_line(value.as_object().cloned().unwrap_or_default())
     }
 
@@ -177,7 +177,7 @@ mod tests {
             "time": "2026-01-01T00:00:00Z", "generation": 3, "entry": "routes", "route": "refund", "path": ["routes", "billing"],
             "elapsed_us": 12, "message": {"text": "money"}
         });
-        let ParsedLine::LoggedDecision(parsed) = parse_value(logged) else { panic!("it is a decision") };
+        let ParsedLine::LoggedDecision(parsed) = parse_log_line(logged) else { panic!("it is a decision") };
         assert_eq!((&*parsed.entry, parsed.route.as_deref()), ("routes", Some("refund")));
         assert_eq!(
             (parsed.path, parsed.elapsed_us),
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(parsed.message, Some(json!({"text": "money"})));
         // A message may have fields of the same names.
         let message = json!({"entry": "north", "route": "A4"});
-        assert_eq!(parse_value(message.clone()), ParsedLine::Message(message.clone()));
+        assert_eq!(parse_log_line(message.clone()), ParsedLine::Message(message.clone()));
         let parsed_as_log = parse_decision(message.as_object().cloned().unwrap_or_default())
             .expect("a log is known to be one");
         assert_eq!(parsed_as_log.path, ["north"]);
@@ -197,12 +197,12 @@ mod tests {
     fn an_observed_message_is_no_decision() {
         let line =
             json!({"time": "2026-01-01T00:00:00Z", "generation": 3, "observed": true, "message": {"n": 1}});
-        let ParsedLine::Observed(message) = parse_value(line.clone()) else { panic!("it is observed") };
+        let ParsedLine::Observed(message) = parse_log_line(line.clone()) else { panic!("it is observed") };
         assert_eq!(observed_message(&message), Some(json!({"n": 1})));
         assert_eq!(parse_decision(line.as_object().cloned().unwrap_or_default()), None);
         // A message may have fields of the same names.
         let message = json!({"observed": true, "message": "hi"});
-        assert_eq!(parse_value(message.clone()), ParsedLine::Message(message));
+        assert_eq!(parse_log_line(message.clone()), ParsedLine::Message(message));
     }
 
     #[test]
@@ -221,17 +221,17 @@ mod tests {
         for mut line in service_lines {
             // Without its number and its hash, any program may have written the line.
             assert!(matches!(
-                parse_value(serde_json::from_slice(&line).expect("JSON")),
+                parse_log_line(serde_json::from_slice(&line).expect("JSON")),
                 ParsedLine::Message(_)
             ));
             chain.add(&mut line);
             let line: Json = serde_json::from_slice(&line).expect("JSON");
-            assert_eq!(parse_value(line.clone()), ParsedLine::ServiceLine, "{line}");
+            assert_eq!(parse_log_line(line.clone()), ParsedLine::ServiceLine, "{line}");
         }
         let mut message = br#"{"change": 5, "text": "refund"}"#.to_vec();
         chain.add(&mut message);
         let message: Json = serde_json::from_slice(&message).expect("JSON");
-        assert!(matches!(parse_value(message), ParsedLine::Message(_)));
+        assert!(matches!(parse_log_line(message), ParsedLine::Message(_)));
     }
 
     #[test]

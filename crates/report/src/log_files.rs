@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// Number of digits to which the line number in the name of a full log file is padded. With this
 /// padding, the names of the files sort in the order of the line numbers.
-const DIGITS: usize = 12;
+const LINE_NUMBER_DIGITS: usize = 12;
 /// Maximum number of bytes that are read to find the first line of a log file.
 const MAX_LINE_BYTES: u64 = 64 << 20;
 
@@ -18,7 +18,7 @@ const MAX_LINE_BYTES: u64 = 64 << 20;
 /// the next file.
 pub fn full_file(path: &Path, next: u64) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{next:0DIGITS$}"));
+    name.push(format!(".{next:0LINE_NUMBER_DIGITS$}"));
     PathBuf::from(name)
 }
 
@@ -26,7 +26,7 @@ pub fn full_file(path: &Path, next: u64) -> PathBuf {
 /// does not have this form.
 fn split_name(path: &Path) -> Option<(PathBuf, u64)> {
     let number = path.extension()?.to_str()?;
-    let is_number = number.len() >= DIGITS && number.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number = number.len() >= LINE_NUMBER_DIGITS && number.bytes().all(|byte| byte.is_ascii_digit());
     Some((path.with_extension(""), is_number.then(|| number.parse().ok())??))
 }
 

@@ -37,7 +37,7 @@ impl Scope {
 /// The permissions of one request: the scopes of its bearer token, and the name of the token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Grant {
-    pub name: String,
+    pub token_name: String,
     scopes: Vec<Scope>,
 }
 
@@ -45,7 +45,7 @@ impl Grant {
     /// Returns the permissions of a request to a service without tokens: everything except changing
     /// the rules.
     pub fn without_tokens() -> Grant {
-        Grant { name: String::new(), scopes: vec![Scope::Decide, Scope::Explain] }
+        Grant { token_name: String::new(), scopes: vec![Scope::Decide, Scope::Explain] }
     }
 
     /// Checks that the request's token has the scope `scope`.
@@ -57,9 +57,9 @@ impl Grant {
             return Ok(());
         }
         let scope = scope.name();
-        Err(Problem::forbidden(match self.name.is_empty() {
+        Err(Problem::forbidden(match self.token_name.is_empty() {
             true => format!("this needs a token with the scope `{scope}`; start the service with `--tokens`"),
-            false => format!("the token `{}` has not the scope `{scope}`", self.name),
+            false => format!("the token `{}` has not the scope `{scope}`", self.token_name),
         }))
     }
 
@@ -133,7 +133,7 @@ fn parse_line(line: &str) -> Option<(Vec<u8>, Grant)> {
     let find = |name: &str| Scope::ALL.into_iter().find(|scope| scope.name() == name);
     let scopes: Option<Vec<Scope>> = scopes.split(',').map(find).collect();
     let is_hash = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let grant = Grant { name: name.to_owned(), scopes: scopes? };
+    let grant = Grant { token_name: name.to_owned(), scopes: scopes? };
     is_hash.then(|| (hash.to_ascii_lowercase().into_bytes(), grant))
 }
 

@@ -13,31 +13,31 @@ pub type EventSink = Arc<dyn Fn(&Json) + Send + Sync>;
 /// Reports events to a sink. Events that change how messages are decided also go to the decision
 /// log. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Events(Arc<Inner>);
+pub(crate) struct Events(Arc<EventsInner>);
 
 type AddLine = Box<dyn Fn(&Json) -> Receipt + Send + Sync>;
 
-struct Inner {
+struct EventsInner {
     sink: EventSink,
     /// Adds a line to the decision log. Empty if the service writes no decision log.
-    log: OnceLock<AddLine>,
+    add_log_line: OnceLock<AddLine>,
 }
 
 impl Events {
     pub fn new(sink: EventSink) -> Events {
-        Events(Arc::new(Inner { sink, log: OnceLock::new() }))
+        Events(Arc::new(EventsInner { sink, add_log_line: OnceLock::new() }))
     }
 
     /// Sets the function that adds a line to the decision log.
     pub fn set_log(&self, add_line: AddLine) {
         // The service calls this once, when it starts.
-        let _ = self.0.log.set(add_line);
+        let _ = self.0.add_log_line.set(add_line);
     }
 
     /// Reports an event of this kind to the sink. `fields` is a JSON object with the further keys
     /// of the event.
     pub fn report(&self, kind: &str, fields: Json) {
-        self.report_at(&now(), kind, fields);
+        self.report_at(&current_time_text(), kind, fields);
     }
 
     fn report_at(&self, time: &str, kind: &str, fields: Json) {
@@ -51,14 +51,15 @@ impl Events {
     /// Reports an event to the sink, and adds it as a line to the decision log. The receipt says
     /// when the line is on the disk.
     pub fn audit(&self, kind: &str, fields: Json) -> Receipt {
-        let time = now();
-        let receipt = self.0.log.get().map(|add_line| add_line(&json!({ "time": time, kind: fields })));
+        let time = current_time_text();
+        let receipt =
+            self.0.add_log_line.get().map(|add_line| add_line(&json!({ "time": time, kind: fields })));
         self.report_at(&time, kind, fields);
         receipt.unwrap_or(Receipt::NONE)
     }
 }
 
 /// Returns the current time as text, as the lines of the decision log have it.
-fn now() -> String {
+fn current_time_text() -> String {
     format_datetime(OffsetDateTime::now_utc())
 }

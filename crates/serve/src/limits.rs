@@ -85,18 +85,18 @@ pub struct LimitRow {
 /// Maximum number of AuthZEN questions in one request.
 pub(crate) const MAX_EVALUATIONS: usize = 1_000;
 /// Maximum number of requests that may be open at the same time on one HTTP/2 connection.
-pub(crate) const MAX_STREAMS: u32 = 128;
+pub(crate) const MAX_STREAMS_PER_CONNECTION: u32 = 128;
 /// Maximum number of bytes of the request line and headers of a request.
 pub(crate) const MAX_HEAD_BYTES: usize = 32 << 10;
 /// Number of bytes with which an incomplete request counts towards the limit `bodies`, in addition
 /// to the bytes of its body.
-pub(crate) const REQUEST_BYTES: usize = 16 << 10;
+pub(crate) const OPEN_REQUEST_BYTES: usize = 16 << 10;
 
 impl Limits {
     /// Returns the maximum number of bytes of all bodies that are being received: as many bodies of
     /// the maximum size as requests may be answered at the same time.
     pub(crate) fn bodies(&self) -> usize {
-        self.body.saturating_add(REQUEST_BYTES).saturating_mul(self.concurrency.max(1))
+        self.body.saturating_add(OPEN_REQUEST_BYTES).saturating_mul(self.concurrency.max(1))
     }
 
     /// Returns all limits of the service. `log` has the maximum numbers of lines and bytes that
@@ -109,7 +109,7 @@ impl Limits {
             (name, milliseconds, "milliseconds", Some(option), true)
         };
         // The HTTP/2 library refuses further requests and larger heads itself.
-        let streams = (LimitName::streams, u64::from(MAX_STREAMS), "requests", None, false);
+        let streams = (LimitName::streams, u64::from(MAX_STREAMS_PER_CONNECTION), "requests", None, false);
         let mut rows = vec![
             set(LimitName::body, self.body, "bytes", "--max-body"),
             fixed(LimitName::bodies, self.bodies(), "bytes"),
@@ -146,8 +146,8 @@ impl Limits {
 /// stop in time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deadline {
-    end: Instant,
-    limit: Duration,
+    end_instant: Instant,
+    time_limit: Duration,
 }
 
 impl Deadline {
@@ -155,17 +155,17 @@ impl Deadline {
     pub fn after(limit: Duration) -> Deadline {
         // Caps the limit at a year, because adding a very long time to the clock would overflow.
         let longest = Duration::from_secs(365 * 24 * 60 * 60);
-        Deadline { end: Instant::now() + limit.min(longest), limit }
+        Deadline { end_instant: Instant::now() + limit.min(longest), time_limit: limit }
     }
 
     pub fn end(&self) -> Instant {
-        self.end
+        self.end_instant
     }
 
     /// Returns the time at which a workflow must stop: a tenth of the limit before the deadline.
     /// The remaining time is for writing the answer.
     pub fn last_step(&self) -> Instant {
-        self.end.checked_sub(self.limit / 10).unwrap_or(self.end)
+        self.end_instant.checked_sub(self.time_limit / 10).unwrap_or(self.end_instant)
     }
 
     /// Returns an error if the deadline has passed.
@@ -173,9 +173,9 @@ impl Deadline {
     /// # Errors
     /// If the deadline has passed.
     pub fn check(&self) -> Result<(), Problem> {
-        match Instant::now() < self.end {
+        match Instant::now() < self.end_instant {
             true => Ok(()),
-            false => Err(self.problem()),
+            false => Err(self.timeout_problem()),
         }
     }
 
@@ -187,13 +187,13 @@ impl Deadline {
     pub fn block_on<T>(&self, work: impl Future<Output = T>) -> Result<T, Problem> {
         let runtime = tokio::runtime::Handle::current();
         // `timeout_at` must be called inside the runtime, because it creates a timer.
-        let in_time = async { tokio::time::timeout_at(self.end.into(), work).await };
-        runtime.block_on(in_time).map_err(|_| self.problem())
+        let in_time = async { tokio::time::timeout_at(self.end_instant.into(), work).await };
+        runtime.block_on(in_time).map_err(|_| self.timeout_problem())
     }
 
     /// Returns the error for a request whose deadline has passed.
-    pub fn problem(&self) -> Problem {
-        let limit = self.limit.as_millis();
+    pub fn timeout_problem(&self) -> Problem {
+        let limit = self.time_limit.as_millis();
         Problem::too_slow(format!(
             "the answer took longer than {limit} ms; see `--deadline`. The work may still be done: a message that \
              is recorded now is recorded twice if the request is repeated"

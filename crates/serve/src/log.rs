@@ -75,7 +75,7 @@ pub struct LogOptions {
 pub(crate) type Report = Box<dyn Fn(&str, Json) + Send>;
 
 /// A decision to write to the log, with everything that its line needs.
-pub(crate) struct Record {
+pub(crate) struct DecisionRecord {
     pub rules_name: String,
     pub rules: LiveRules,
     pub decision: Decision,
@@ -99,17 +99,17 @@ pub(crate) struct MemoryReservation {
 
 /// The number of lines that wait in memory for the writer, and the number of their bytes.
 #[derive(Default)]
-struct Waiting {
-    lines: AtomicUsize,
-    bytes: AtomicUsize,
+struct WaitingTotals {
+    line_count: AtomicUsize,
+    byte_count: AtomicUsize,
 }
 
-impl Waiting {
+impl WaitingTotals {
     /// Counts a line of `bytes` bytes as waiting. If that exceeds the maximum numbers of lines or
     /// bytes in `capacity`, counts nothing and returns false.
     fn try_add(&self, bytes: usize, capacity: (usize, usize)) -> bool {
-        let lines_before = self.lines.fetch_add(1, Ordering::Relaxed);
-        let bytes_before = self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        let lines_before = self.line_count.fetch_add(1, Ordering::Relaxed);
+        let bytes_before = self.byte_count.fetch_add(bytes, Ordering::Relaxed);
         let fits = lines_before < capacity.0 && bytes_before.saturating_add(bytes) <= capacity.1;
         if !fits {
             self.remove(bytes);
@@ -118,21 +118,21 @@ impl Waiting {
     }
 
     fn remove(&self, bytes: usize) {
-        self.lines.fetch_sub(1, Ordering::Relaxed);
-        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.line_count.fetch_sub(1, Ordering::Relaxed);
+        self.byte_count.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 
 /// Approximate number of bytes that a waiting decision takes in memory, without its message.
-const DECISION_BYTES: usize = 512;
+const QUEUED_DECISION_BYTES: usize = 512;
 
 /// Maximum of `capacity_bytes` in the mode `sync`, about 4 GB. A semaphore has one permit for each
 /// free byte, and one call can acquire at most this number of permits.
 const MAX_FREE_BYTES: usize = u32::MAX as usize;
 
 /// A message to the thread that writes the log.
-enum Task {
-    Decision(Box<Record>, Option<oneshot::Sender<bool>>),
+enum LogTask {
+    Decision(Box<DecisionRecord>, Option<oneshot::Sender<bool>>),
     /// A complete JSON line, such as a line about a change of the rules.
     Line(Vec<u8>, Option<oneshot::Sender<bool>>),
     /// The spill file has lines, which the log's thread must move to the log.
@@ -140,13 +140,13 @@ enum Task {
     Close,
 }
 
-impl Task {
+impl LogTask {
     /// Approximate number of bytes that the waiting task takes in memory.
     fn bytes(&self) -> usize {
         match self {
-            Task::Decision(record, _) => record.text.len() + DECISION_BYTES,
-            Task::Line(line, _) => line.len(),
-            Task::Spilled | Task::Close => 0,
+            LogTask::Decision(record, _) => record.text.len() + QUEUED_DECISION_BYTES,
+            LogTask::Line(line, _) => line.len(),
+            LogTask::Spilled | LogTask::Close => 0,
         }
     }
 }
@@ -155,13 +155,13 @@ impl Task {
 pub(crate) struct DecisionLog {
     mode: LogMode,
     /// Maximum number of lines, and maximum number of bytes, that wait in memory.
-    capacity: (usize, usize),
-    tasks: Sender<Task>,
-    waiting: Arc<Waiting>,
+    max_lines_and_bytes: (usize, usize),
+    tasks: Sender<LogTask>,
+    waiting_totals: Arc<WaitingTotals>,
     /// One permit for each free byte of memory, in the mode `sync`. The limit of open requests does
     /// not bound this memory: the decision of a cancelled request still waits for the disk.
     free_bytes: Arc<Semaphore>,
-    end: LogEnd,
+    written_end: LogEnd,
     /// Number of lines dropped since the last line that was queued.
     dropped: AtomicUsize,
     spill: Option<Arc<Spill>>,
@@ -189,38 +189,49 @@ impl DecisionLog {
         // `Output::open` locks the log, so no other process uses the spill files either.
         let output = Output::open(target, rotate_bytes, key)?;
         let spill = spilling.map(|path| Spill::open(&path).map(Arc::new)).transpose()?;
-        let end = output.end().clone();
-        report("log_opened", log_end_json(&end.get()));
+        let written_end = output.end().clone();
+        report("log_opened", log_end_json(&written_end.get()));
         let (tasks, received) = channel();
-        let waiting = Arc::<Waiting>::default();
+        let waiting_totals = Arc::<WaitingTotals>::default();
         let has_spilled = spill.as_ref().is_some_and(|spill| !spill.is_empty());
         let writer = Writer {
             output,
             is_sync: mode == LogMode::Sync,
-            waiting: waiting.clone(),
+            waiting_totals: waiting_totals.clone(),
             spill: spill.clone(),
             metrics: metrics.clone(),
             report_event: report,
-            failing: [false; 2],
+            has_failed_by_attempt: [false; 2],
         };
         let thread = std::thread::Builder::new().name("rulec-log".to_owned());
         let thread = thread.spawn(move || writer.run(&received)).map_err(|error| {
             StartError::Options(message!("the thread of the decision log cannot start: {error}"))
         })?;
         if has_spilled {
-            let _ = tasks.send(Task::Spilled);
+            let _ = tasks.send(LogTask::Spilled);
         }
         let thread = Mutex::new(Some(thread));
         let dropped = AtomicUsize::new(0);
         let capacity = (capacity, capacity_bytes);
         let free_bytes = Arc::new(Semaphore::new(capacity_bytes.min(MAX_FREE_BYTES)));
-        Ok(DecisionLog { mode, capacity, tasks, waiting, free_bytes, end, dropped, spill, metrics, thread })
+        Ok(DecisionLog {
+            mode,
+            max_lines_and_bytes: capacity,
+            tasks,
+            waiting_totals,
+            free_bytes,
+            written_end,
+            dropped,
+            spill,
+            metrics,
+            thread,
+        })
     }
 
     /// Returns the end of the log as JSON: the number of the last written line, and its hash, which
     /// depends on all lines.
     pub fn chain_end(&self) -> Json {
-        log_end_json(&self.end.get())
+        log_end_json(&self.written_end.get())
     }
 
     /// Reserves memory for a decision about a message of `message_bytes` bytes.
@@ -250,16 +261,16 @@ impl DecisionLog {
     /// Returns the number of bytes to reserve: at most the capacity. So a larger message can still
     /// be logged, when no other decision waits.
     fn needed_bytes(&self, message_bytes: usize) -> u32 {
-        let needed = message_bytes.saturating_add(DECISION_BYTES).min(self.capacity.1);
+        let needed = message_bytes.saturating_add(QUEUED_DECISION_BYTES).min(self.max_lines_and_bytes.1);
         u32::try_from(needed).unwrap_or(u32::MAX)
     }
 
     /// Queues the line of a decision, and returns at once. In the mode `sync`, the receipt reports
     /// when the line is on the disk.
-    pub fn record(&self, record: Record) -> Receipt {
+    pub fn record(&self, record: DecisionRecord) -> Receipt {
         if self.mode == LogMode::Sync {
             let (sender, written) = oneshot::channel();
-            self.queue(Task::Decision(Box::new(record), Some(sender)));
+            self.queue(LogTask::Decision(Box::new(record), Some(sender)));
             return Receipt::new(written);
         }
         // While lines wait in the spill file, new lines go there too, so that all lines keep their
@@ -268,13 +279,13 @@ impl DecisionLog {
             self.spill_line(spill, &record.to_line());
             return Receipt::NONE;
         }
-        let task = Task::Decision(Box::new(record), None);
-        match (self.waiting.try_add(task.bytes(), self.capacity), &self.spill, task) {
+        let task = LogTask::Decision(Box::new(record), None);
+        match (self.waiting_totals.try_add(task.bytes(), self.max_lines_and_bytes), &self.spill, task) {
             (true, _, task) => {
                 self.report_dropped();
                 self.send(task);
             }
-            (false, Some(spill), Task::Decision(record, _)) => self.spill_line(spill, &record.to_line()),
+            (false, Some(spill), LogTask::Decision(record, _)) => self.spill_line(spill, &record.to_line()),
             _ => {
                 self.dropped.fetch_add(1, Ordering::Relaxed);
                 self.metrics.dropped.inc();
@@ -302,18 +313,18 @@ impl DecisionLog {
             return Receipt::NONE;
         }
         let (sender, written) = oneshot::channel();
-        self.queue(Task::Line(line, Some(sender)));
+        self.queue(LogTask::Line(line, Some(sender)));
         Some(written).filter(|_| self.mode == LogMode::Sync).map_or(Receipt::NONE, Receipt::new)
     }
 
     /// Sends a task to the thread that writes the log, even if the waiting lines then exceed the
     /// capacity.
-    fn queue(&self, task: Task) {
-        self.waiting.try_add(task.bytes(), (usize::MAX, usize::MAX));
+    fn queue(&self, task: LogTask) {
+        self.waiting_totals.try_add(task.bytes(), (usize::MAX, usize::MAX));
         self.send(task);
     }
 
-    fn send(&self, task: Task) {
+    fn send(&self, task: LogTask) {
         if self.tasks.send(task).is_err() {
             // The thread has ended. That happens only while the service stops.
             self.metrics.failed.inc();
@@ -325,7 +336,7 @@ impl DecisionLog {
             Ok(must_wake) => {
                 self.metrics.spilled.inc();
                 if must_wake {
-                    let _ = self.tasks.send(Task::Spilled);
+                    let _ = self.tasks.send(LogTask::Spilled);
                 }
             }
             Err(_) => drop(self.metrics.failed.inc()),
@@ -340,7 +351,7 @@ impl DecisionLog {
         let dropped = self.dropped.swap(0, Ordering::Relaxed);
         if dropped > 0 {
             let line = serde_json::json!({ "dropped": dropped }).to_string();
-            self.queue(Task::Line(line.into_bytes(), None));
+            self.queue(LogTask::Line(line.into_bytes(), None));
         }
     }
 
@@ -348,7 +359,7 @@ impl DecisionLog {
     /// the thread that writes the log.
     pub fn close(&self) {
         self.report_dropped();
-        let _ = self.tasks.send(Task::Close);
+        let _ = self.tasks.send(LogTask::Close);
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
             // If the thread panicked, there is nothing left to do: the service is ending.
@@ -363,7 +374,7 @@ fn log_end_json(chain: &Chain) -> Json {
     serde_json::json!({ "lines": chain.next_number() - 1, "head": chain.head() })
 }
 
-impl Record {
+impl DecisionRecord {
     /// Returns the line as JSON text, without its number and hash in the hash chain. Values of
     /// `@private` fields are masked.
     fn to_line(&self) -> Vec<u8> {
@@ -398,7 +409,7 @@ mod tests {
     #[tokio::test]
     async fn decisions_that_wait_for_the_disk_have_a_bound() {
         let folder = tempfile::tempdir().expect("a folder");
-        let log = open(folder.path().join("log"), LogMode::Sync, 2 * (DECISION_BYTES + 100));
+        let log = open(folder.path().join("log"), LogMode::Sync, 2 * (QUEUED_DECISION_BYTES + 100));
         let reservations = [log.try_reserve(100).expect("room"), log.reserve(100).await];
         let problem = log.try_reserve(0).map(drop).expect_err("no room");
         assert_eq!(problem.status(), 503);
@@ -412,12 +423,20 @@ mod tests {
             let (rules, decision, text) = (rules.clone(), decision.clone(), b"{}".to_vec());
             let (rules_name, reservation) = ("a".to_owned(), log.reserve(2).await);
             let (flow, elapsed, trace) = (None, Duration::ZERO, None);
-            let record =
-                Record { rules_name, rules, decision, text, flow, elapsed, trace, _reservation: reservation };
+            let record = DecisionRecord {
+                rules_name,
+                rules,
+                decision,
+                text,
+                flow,
+                elapsed,
+                trace,
+                _reservation: reservation,
+            };
             log.record(record).wait().await.expect("it is written");
         }
         log.close();
-        assert_eq!(log.free_bytes.available_permits(), 2 * (DECISION_BYTES + 100));
+        assert_eq!(log.free_bytes.available_permits(), 2 * (QUEUED_DECISION_BYTES + 100));
         let log = open(folder.path().join("other"), LogMode::Drop, 0);
         assert!(log.try_reserve(0).is_ok(), "the other modes do not wait");
     }

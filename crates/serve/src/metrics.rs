@@ -18,11 +18,11 @@ use std::time::Duration;
 
 /// Maximum number of pairs of an entry (such as a table) and a route with counters of their own,
 /// for each rule set.
-const MAX_ROUTES: usize = 2000;
-/// The label value that all entries (such as tables) and routes over [`MAX_ROUTES`] share.
-const OTHER: &str = "_other";
+const MAX_COUNTED_ROUTES: usize = 2000;
+/// The label value that all entries (such as tables) and routes over [`MAX_COUNTED_ROUTES`] share.
+const OTHER_ROUTES_LABEL: &str = "_other";
 /// Upper bounds of the latency histogram, in seconds.
-const LATENCY_BOUNDS: [f64; 12] =
+const LATENCY_BOUNDS_SECONDS: [f64; 12] =
     [0.000_005, 0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.005, 0.025, 0.1, 1.0];
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -47,7 +47,7 @@ struct ShadowLabels {
 #[cfg(feature = "remote")]
 #[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, EncodeLabelValue)]
 #[allow(non_camel_case_types, reason = "the names are the labels")]
-pub(crate) enum Fetch {
+pub(crate) enum FetchResult {
     changed,
     unchanged,
     failed,
@@ -57,7 +57,7 @@ pub(crate) enum Fetch {
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct FetchLabels {
     rules: String,
-    result: Fetch,
+    result: FetchResult,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -75,22 +75,22 @@ struct RequestLabels {
 pub(crate) struct Metrics {
     registry: Registry,
     decisions: Family<RouteLabels, Counter>,
-    undecided: Family<SetLabels, Counter>,
-    violations: Family<SetLabels, Counter>,
-    invalid: Family<SetLabels, Counter>,
-    latency: Family<SetLabels, Histogram, fn() -> Histogram>,
+    undecided_messages: Family<SetLabels, Counter>,
+    input_violations: Family<SetLabels, Counter>,
+    invalid_messages: Family<SetLabels, Counter>,
+    decision_latency: Family<SetLabels, Histogram, fn() -> Histogram>,
     generation: Family<SetLabels, Gauge>,
-    refused: Family<SetLabels, Counter>,
+    refused_versions: Family<SetLabels, Counter>,
     #[cfg(feature = "remote")]
     fetches: Family<FetchLabels, Counter>,
     shadow: Family<ShadowLabels, Counter>,
-    limits: Family<LimitLabels, Counter>,
-    requests: Family<RequestLabels, Counter>,
+    limit_hits: Family<LimitLabels, Counter>,
+    request_counts: Family<RequestLabels, Counter>,
     open_requests: Gauge,
 }
 
 fn latency_histogram() -> Histogram {
-    Histogram::new(LATENCY_BOUNDS)
+    Histogram::new(LATENCY_BOUNDS_SECONDS)
 }
 
 impl Metrics {
@@ -126,17 +126,17 @@ impl Metrics {
         Metrics {
             registry,
             decisions,
-            undecided,
-            violations,
-            invalid,
-            latency,
+            undecided_messages: undecided,
+            input_violations: violations,
+            invalid_messages: invalid,
+            decision_latency: latency,
             generation,
-            refused,
+            refused_versions: refused,
             #[cfg(feature = "remote")]
             fetches,
             shadow,
-            limits,
-            requests,
+            limit_hits: limits,
+            request_counts: requests,
             open_requests,
         }
     }
@@ -158,19 +158,20 @@ impl Metrics {
         let shadow = |same| self.shadow.get_or_create_owned(&ShadowLabels { rules: name.to_owned(), same });
         SetMetrics {
             name: name.to_owned(),
-            routes: RwLock::default(),
+            route_counts: RwLock::default(),
             traffic: Traffic::new(),
             decisions: self.decisions.clone(),
-            undecided: self.undecided.get_or_create_owned(&labels),
-            violations: self.violations.get_or_create_owned(&labels),
-            too_deep: self.limits.get_or_create_owned(&LimitLabels { limit: LimitName::depth }),
-            invalid: self.invalid.get_or_create_owned(&labels),
-            latency: self.latency.get_or_create_owned(&labels),
+            undecided_messages: self.undecided_messages.get_or_create_owned(&labels),
+            input_violations: self.input_violations.get_or_create_owned(&labels),
+            too_deep_messages: self.limit_hits.get_or_create_owned(&LimitLabels { limit: LimitName::depth }),
+            invalid_messages: self.invalid_messages.get_or_create_owned(&labels),
+            decision_latency: self.decision_latency.get_or_create_owned(&labels),
             generation: self.generation.get_or_create_owned(&labels),
-            refused: self.refused.get_or_create_owned(&labels),
+            refused_versions: self.refused_versions.get_or_create_owned(&labels),
             #[cfg(feature = "remote")]
             fetches: self.fetches.clone(),
-            shadow: [shadow(false), shadow(true)],
+            shadow_different: shadow(false),
+            shadow_same: shadow(true),
         }
     }
 
@@ -182,13 +183,13 @@ impl Metrics {
     }
 
     pub fn count_limit(&self, limit: LimitName) {
-        self.limits.get_or_create(&LimitLabels { limit }).inc();
+        self.limit_hits.get_or_create(&LimitLabels { limit }).inc();
     }
 
     /// Counts an answered request. `path` is the pattern of its HTTP route, such as
     /// `/v1/judge/{kind}`. `status` is the HTTP status of the answer.
     pub fn count_request(&self, path: &str, status: u16) {
-        self.requests.get_or_create(&RequestLabels { path: path.to_owned(), status }).inc();
+        self.request_counts.get_or_create(&RequestLabels { path: path.to_owned(), status }).inc();
     }
 
     pub fn open_requests(&self) -> &Gauge {
@@ -294,34 +295,35 @@ struct ValueLabels {
 /// in the registry.
 pub(crate) struct SetMetrics {
     name: String,
-    routes: RwLock<HashMap<RouteKey, RouteCounts>>,
+    route_counts: RwLock<HashMap<RouteKey, RouteCounts>>,
     traffic: Traffic,
     decisions: Family<RouteLabels, Counter>,
-    undecided: Counter,
-    violations: Counter,
+    undecided_messages: Counter,
+    input_violations: Counter,
     /// Number of messages that were nested too deep, for all rule sets together.
-    too_deep: Counter,
-    invalid: Counter,
-    latency: Histogram,
+    too_deep_messages: Counter,
+    invalid_messages: Counter,
+    decision_latency: Histogram,
     generation: Gauge,
-    refused: Counter,
+    refused_versions: Counter,
     #[cfg(feature = "remote")]
     fetches: Family<FetchLabels, Counter>,
-    /// Numbers of messages for which the shadow rules and the rules in force decide differently,
-    /// and for which they decide the same.
-    shadow: [Counter; 2],
+    /// Number of messages for which the shadow rules and the rules in force decide differently.
+    shadow_different: Counter,
+    /// Number of messages for which the shadow rules and the rules in force decide the same.
+    shadow_same: Counter,
 }
 
 /// The number of decisions of a route: since the start of the service, and in the last minute.
 struct RouteCounts {
-    counter: Counter,
-    window: Window,
+    total_counter: Counter,
+    minute_window: Window,
 }
 
 impl RouteCounts {
     fn add(&self, second: u64) {
-        self.counter.inc();
-        self.window.add(second);
+        self.total_counter.inc();
+        self.minute_window.add(second);
     }
 }
 
@@ -345,10 +347,10 @@ impl SetMetrics {
     /// time that it took (`elapsed`). `route` is the name of the chosen statement; `None` counts as
     /// undecided.
     pub fn count_decision(&self, decision: &Decision, route: Option<&str>, elapsed: Duration) {
-        self.latency.observe(elapsed.as_secs_f64());
-        let second = self.traffic.second();
+        self.decision_latency.observe(elapsed.as_secs_f64());
+        let second = self.traffic.current_second();
         if !decision.breaches().is_empty() {
-            self.violations.inc();
+            self.input_violations.inc();
             self.traffic.violations.add(second);
         }
         match route {
@@ -356,26 +358,33 @@ impl SetMetrics {
                 self.count_route(decision.path().last().copied().unwrap_or_default(), route, second);
             }
             None => {
-                self.undecided.inc();
+                self.undecided_messages.inc();
                 self.traffic.undecided.add(second);
             }
         }
     }
 
     fn count_route(&self, entry: &str, route: &str, second: u64) {
-        let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
+        let routes = self.route_counts.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(counts) = routes.get(&RouteRef(entry, route)) {
             counts.add(second);
             return;
         }
         drop(routes);
-        let mut routes = self.routes.write().unwrap_or_else(PoisonError::into_inner);
-        let (entry, route) = if routes.len() < MAX_ROUTES { (entry, route) } else { (OTHER, OTHER) };
+        let mut routes = self.route_counts.write().unwrap_or_else(PoisonError::into_inner);
+        let (entry, route) = if routes.len() < MAX_COUNTED_ROUTES {
+            (entry, route)
+        } else {
+            (OTHER_ROUTES_LABEL, OTHER_ROUTES_LABEL)
+        };
         let key = RouteKey(entry.to_owned(), route.to_owned());
         let new_counts = || {
             let labels =
                 RouteLabels { rules: self.name.clone(), entry: entry.to_owned(), route: route.to_owned() };
-            RouteCounts { counter: self.decisions.get_or_create_owned(&labels), window: Window::default() }
+            RouteCounts {
+                total_counter: self.decisions.get_or_create_owned(&labels),
+                minute_window: Window::default(),
+            }
         };
         routes.entry(key).or_insert_with(new_counts).add(second);
     }
@@ -386,42 +395,43 @@ impl SetMetrics {
 
     /// Returns the numbers of decisions of the busiest routes.
     pub fn route_traffic(&self) -> Vec<RouteTraffic> {
-        let now = self.traffic.second();
-        let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
+        let now = self.traffic.current_second();
+        let routes = self.route_counts.read().unwrap_or_else(PoisonError::into_inner);
         let counted = routes.iter().map(|(RouteKey(entry, route), counts)| RouteTraffic {
             entry: entry.clone(),
             route: route.clone(),
-            counts: counts.window.counts(now),
+            counts: counts.minute_window.counts(now),
         });
         let counted = counted.collect();
         drop(routes);
-        busiest(counted, OTHER)
+        busiest(counted, OTHER_ROUTES_LABEL)
     }
 
     pub fn count_invalid(&self, error: &JsonError) {
         self.count_depth(error);
-        self.invalid.inc();
-        self.traffic.invalid.add(self.traffic.second());
+        self.invalid_messages.inc();
+        self.traffic.invalid.add(self.traffic.current_second());
     }
 
     /// Counts a message that is nested too deep. Ignores all other errors.
     pub fn count_depth(&self, error: &JsonError) {
         if error.kind() == JsonErrorKind::Depth {
-            self.too_deep.inc();
+            self.too_deep_messages.inc();
         }
     }
 
     pub fn count_refused(&self) {
-        self.refused.inc();
+        self.refused_versions.inc();
     }
 
     #[cfg(feature = "remote")]
-    pub fn count_fetch(&self, result: Fetch) {
+    pub fn count_fetch(&self, result: FetchResult) {
         self.fetches.get_or_create(&FetchLabels { rules: self.name.clone(), result }).inc();
     }
 
     pub fn count_shadow(&self, same: bool) {
-        self.shadow[usize::from(same)].inc();
+        let counter = if same { &self.shadow_same } else { &self.shadow_different };
+        counter.inc();
     }
 
     pub fn set_generation(&self, generation: u64) {

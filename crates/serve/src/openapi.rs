@@ -3,7 +3,7 @@
 
 mod requests;
 
-use crate::problem::KINDS;
+use crate::problem::PROBLEM_KINDS;
 use requests::requests;
 use serde_json::{Map, Value as Json, json};
 
@@ -156,13 +156,13 @@ const OPERATIONS: &[Operation] = &[
 ];
 
 /// Returns the OpenAPI 3.1 document, which describes every HTTP operation of the service.
-pub(crate) fn document() -> Json {
+pub(crate) fn openapi_document() -> Json {
     let mut paths = Map::new();
     for operation in OPERATIONS {
         let (method, path, ..) = *operation;
-        paths.entry(path).or_insert_with(|| json!({}))[method] = describe(operation);
+        paths.entry(path).or_insert_with(|| json!({}))[method] = describe_operation(operation);
     }
-    let kinds = KINDS.iter().map(|(kind, status)| format!("`{kind}` ({})", status.as_u16()));
+    let kinds = PROBLEM_KINDS.iter().map(|(kind, status)| format!("`{kind}` ({})", status.as_u16()));
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -177,12 +177,12 @@ pub(crate) fn document() -> Json {
         "paths": paths,
         "components": {
             "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
-            "schemas": schemas()
+            "schemas": all_schemas()
         }
     })
 }
 
-fn describe((method, path, summary, scope, request, media_type, answer): &Operation) -> Json {
+fn describe_operation((method, path, summary, scope, request, media_type, answer): &Operation) -> Json {
     let schema = |name: &str| json!({ "$ref": format!("#/components/schemas/{name}") });
     let problem = json!({
         "description": "An error",
@@ -233,7 +233,7 @@ fn describe((method, path, summary, scope, request, media_type, answer): &Operat
         }
         operation["requestBody"] = json!({ "required": true, "content": content });
     }
-    let parameters = parameters(path, scope);
+    let parameters = operation_parameters(path, scope);
     if !parameters.is_empty() {
         operation["parameters"] = Json::Array(parameters);
     }
@@ -250,7 +250,7 @@ fn operation_id(method: &str, path: &str) -> String {
 
 /// Returns the parameters of an operation: the variable parts of its path, and the headers that
 /// operations with this scope read.
-fn parameters(path: &str, scope: &str) -> Vec<Json> {
+fn operation_parameters(path: &str, scope: &str) -> Vec<Json> {
     let text = json!({ "type": "string" });
     let names = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
     let mut found: Vec<Json> =
@@ -273,7 +273,7 @@ fn parameters(path: &str, scope: &str) -> Vec<Json> {
 
 /// Returns the schema of an object with these fields. A field whose name ends with `!` is required.
 /// A closed object allows no other fields.
-fn object(fields: Json, is_closed: bool) -> Json {
+fn object_schema(fields: Json, is_closed: bool) -> Json {
     let mut properties = Map::new();
     let mut required = Vec::new();
     for (name, schema) in fields.as_object().into_iter().flatten() {
@@ -293,15 +293,15 @@ fn object(fields: Json, is_closed: bool) -> Json {
     schema
 }
 
-fn schemas() -> Json {
+fn all_schemas() -> Json {
     let mut schemas = requests();
-    if let (Json::Object(all), Json::Object(answers)) = (&mut schemas, answers()) {
+    if let (Json::Object(all), Json::Object(answers)) = (&mut schemas, answer_schemas()) {
         all.extend(answers);
     }
     schemas
 }
 
-fn answers() -> Json {
+fn answer_schemas() -> Json {
     let text = json!({ "type": "string" });
     let flag = json!({ "type": "boolean" });
     let number = json!({ "type": "integer" });
@@ -322,46 +322,46 @@ fn answers() -> Json {
     ) {
         full.extend(details);
     }
-    let evaluated = object(json!({ "decision!": flag, "context": any_object }), false);
+    let evaluated = object_schema(json!({ "decision!": flag, "context": any_object }), false);
     json!({
-        "Problem": object(json!({
+        "Problem": object_schema(json!({
             "type!": text, "title!": text, "status!": number, "detail!": text,
             "code": text, "line": number, "column": number, "findings": objects, "generation": number
         }), true),
         "Object": any_object,
         "Text": text,
-        "Decision": object(json!({
+        "Decision": object_schema(json!({
             "entry!": text, "chosen": { "type": ["string", "null"] }, "target": { "type": ["string", "null"] },
             "args": any_object, "metadata": any_object
         }), false),
         "Answers": objects,
         "Judgement": any_object,
-        "WorkflowAnswer": object(json!({ "complete!": flag, "report!": any_object, "saved": any_object, "not_saved": text }), true),
+        "WorkflowAnswer": object_schema(json!({ "complete!": flag, "report!": any_object, "saved": any_object, "not_saved": text }), true),
         "Analysis": any_object,
-        "TestAnswer": object(json!({
+        "TestAnswer": object_schema(json!({
             "generation!": number, "passed!": number, "failed!": number, "tests!": objects
         }), true),
-        "WhyAnswer": object(json!({
+        "WhyAnswer": object_schema(json!({
             "generation!": number, "explanation!": any_object, "breaches": objects, "declares_input!": flag, "question": text,
             "failure": text, "history_gap": text
         }), true),
-        "Traffic": object(json!({ "now!": text, "seconds!": number, "rules!": objects }), true),
-        "Overview": object(
+        "Traffic": object_schema(json!({ "now!": text, "seconds!": number, "rules!": objects }), true),
+        "Overview": object_schema(
             json!({
                 "version!": text,
-                "rules!": list(&object(short, true)),
+                "rules!": list(&object_schema(short, true)),
                 "log!": { "type": ["object", "null"], "properties": { "lines": number, "head": text } }
             }),
             true
         ),
-        "Rules": object(full, true),
-        "Observed": object(json!({ "observed!": flag }), true),
-        "Changed": object(json!({ "generation!": number }), true),
-        "OpaAnswer": object(json!({ "result": any_object }), true),
+        "Rules": object_schema(full, true),
+        "Observed": object_schema(json!({ "observed!": flag }), true),
+        "Changed": object_schema(json!({ "generation!": number }), true),
+        "OpaAnswer": object_schema(json!({ "result": any_object }), true),
         "EvaluationAnswer": evaluated,
-        "EvaluationsAnswer": object(json!({ "evaluations": list(&evaluated), "decision": flag }), false),
-        "RpcAnswer": object(json!({ "jsonrpc!": text, "id!": {}, "result": {}, "error": any_object }), true),
-        "Ready": object(json!({ "ready!": flag }), true)
+        "EvaluationsAnswer": object_schema(json!({ "evaluations": list(&evaluated), "decision": flag }), false),
+        "RpcAnswer": object_schema(json!({ "jsonrpc!": text, "id!": {}, "result": {}, "error": any_object }), true),
+        "Ready": object_schema(json!({ "ready!": flag }), true)
     })
 }
 
@@ -370,16 +370,16 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/openapi.json");
+    const OPENAPI_FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/openapi.json");
 
     /// To update the file, run the test with `INSTA_UPDATE=always`.
     #[test]
     fn the_file_in_the_repository_is_the_document() {
-        let text = serde_json::to_string_pretty(&document()).expect("it is JSON") + "\n";
+        let text = serde_json::to_string_pretty(&openapi_document()).expect("it is JSON") + "\n";
         if std::env::var("INSTA_UPDATE").is_ok_and(|value| value == "always") {
-            std::fs::write(FILE, &text).expect("it can be written");
+            std::fs::write(OPENAPI_FILE, &text).expect("it can be written");
         }
-        let file = std::fs::read_to_string(FILE).expect("the file is there");
+        let file = std::fs::read_to_string(OPENAPI_FILE).expect("the file is there");
         assert!(file == text, "run the test with INSTA_UPDATE=always");
     }
 
@@ -406,7 +406,7 @@ mod tests {
 
     #[test]
     fn every_reference_leads_to_a_schema() {
-        let document = document();
+        let document = openapi_document();
         let text = document.to_string();
         for reference in text.split("\"#/components/schemas/").skip(1) {
             let name = reference.split('"').next().expect("a name");

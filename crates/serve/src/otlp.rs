@@ -18,7 +18,7 @@ use axum::extract::Request;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Method, Version, header};
 pub(crate) use encode::Durations;
-use encode::{Attribute, Resource, Times};
+use encode::{Attribute, MetricTimes, Resource};
 use rulec::Decision;
 use rulec_base::message;
 use rulec_http::{AllowedHosts, Body, HttpClient, Limits, Request as Call, Secret};
@@ -33,11 +33,11 @@ const MAX_QUEUED_SPANS: usize = 2048;
 /// Maximum number of spans that are sent to the collector in one HTTP request.
 const MAX_SPANS_PER_REQUEST: usize = 512;
 /// Maximum time that a span waits for further spans before it is sent.
-const SPAN_INTERVAL: Duration = Duration::from_secs(1);
+const SPAN_SEND_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum time to send one HTTP request to the collector, including retries.
-const EXPORT_TIME: Duration = Duration::from_secs(10);
+const EXPORT_TIME_LIMIT: Duration = Duration::from_secs(10);
 /// Maximum time to send the last data to the collector when the service stops.
-const CLOSE_TIME: Duration = Duration::from_secs(3);
+const CLOSE_TIME_LIMIT: Duration = Duration::from_secs(3);
 
 /// The settings of the export to an OpenTelemetry collector.
 #[derive(Clone, Debug)]
@@ -72,7 +72,7 @@ pub(crate) struct OpenSpan {
     /// Whether the caller records this trace, according to the header `traceparent`.
     is_sampled: bool,
     start: SystemTime,
-    began: Instant,
+    start_instant: Instant,
     method: &'static str,
     name: String,
     attributes: Vec<Attribute>,
@@ -83,7 +83,7 @@ pub(crate) struct OpenSpan {
 #[derive(Clone)]
 pub(crate) struct DecisionInfo(pub Arc<(Arc<RuleSet>, Decision, Option<String>)>);
 
-enum Task {
+enum ExportTask {
     Span(Box<Span>),
     Close(oneshot::Sender<()>),
 }
@@ -91,7 +91,7 @@ enum Task {
 /// The export to an OpenTelemetry collector, as the request handlers use it: it queues spans, and
 /// measures durations.
 pub(crate) struct Otlp {
-    tasks: mpsc::Sender<Task>,
+    task_sender: mpsc::Sender<ExportTask>,
     durations: Mutex<Durations>,
     metrics: OtlpMetrics,
     /// The scheme of the service's URLs: `http` or `https`.
@@ -103,14 +103,14 @@ pub(crate) struct Exporter {
     client: HttpClient,
     options: OtlpOptions,
     resource: Resource,
-    received: mpsc::Receiver<Task>,
+    task_receiver: mpsc::Receiver<ExportTask>,
     /// The scheme of the service's URLs: `http` or `https`.
     scheme: &'static str,
-    counts: OtlpMetrics,
+    export_metrics: OtlpMetrics,
     events: Events,
     /// For traces and metrics, whether the last request to the collector has failed. Of several
     /// failures in a row, only the first is reported as an event.
-    failing: [bool; 2],
+    has_failed_by_signal: [bool; 2],
     start: SystemTime,
 }
 
@@ -127,7 +127,7 @@ impl Otlp {
     ) -> Result<(Otlp, Exporter), StartError> {
         let to_error = |why: rulec::Message| StartError::Options(message!("`--otlp`: {why}"));
         let hosts = AllowedHosts::of_url(&options.url).map_err(|error| to_error(error.to_message()))?;
-        let limits = Limits { attempt: EXPORT_TIME, overall: EXPORT_TIME, ..Limits::default() };
+        let limits = Limits { attempt: EXPORT_TIME_LIMIT, overall: EXPORT_TIME_LIMIT, ..Limits::default() };
         let client = HttpClient::new(hosts, limits).map_err(|error| to_error(error.to_message()))?;
         let tried = export_request(options, "/v1/traces", Vec::new()).map_err(to_error)?;
         client.check(&tried).map_err(|error| to_error(error.to_message()))?;
@@ -136,14 +136,14 @@ impl Otlp {
             client,
             options: options.clone(),
             resource: Resource::new(&options.service_name),
-            received,
+            task_receiver: received,
             scheme,
-            counts: metrics.clone(),
+            export_metrics: metrics.clone(),
             events,
-            failing: [false; 2],
+            has_failed_by_signal: [false; 2],
             start: SystemTime::now(),
         };
-        Ok((Otlp { tasks, durations: Mutex::default(), metrics, scheme }, exporter))
+        Ok((Otlp { task_sender: tasks, durations: Mutex::default(), metrics, scheme }, exporter))
     }
 
     /// Begins the span of a request. `route` is the pattern of its path, such as
@@ -154,14 +154,14 @@ impl Otlp {
             Some(parent) => (parent.trace, Some(parent.id), parent.is_sampled),
             None => (TraceId::random(), None, true),
         };
-        let method = known_method(request.method());
-        let (name, attributes) = describe(request, self.scheme, method, route);
+        let method = method_label(request.method());
+        let (name, attributes) = describe_span(request, self.scheme, method, route);
         OpenSpan {
             trace,
             parent,
             is_sampled,
             start: SystemTime::now(),
-            began: Instant::now(),
+            start_instant: Instant::now(),
             method,
             name,
             attributes,
@@ -170,7 +170,7 @@ impl Otlp {
 
     /// Ends the span of a request, counts its duration, and queues the span for the collector.
     pub fn end_span(&self, open: OpenSpan, route: &str, status: u16, decided: Option<&DecisionInfo>) {
-        let elapsed = open.began.elapsed();
+        let elapsed = open.start_instant.elapsed();
         let mut durations = self.durations.lock().unwrap_or_else(PoisonError::into_inner);
         durations.add(open.method, route, status, elapsed);
         drop(durations);
@@ -194,7 +194,7 @@ impl Otlp {
         }
         let id = TraceId::random().as_str()[..16].to_owned();
         let span = Span { trace, id, parent, name, start, elapsed, attributes, is_error };
-        if self.tasks.try_send(Task::Span(Box::new(span))).is_err() {
+        if self.task_sender.try_send(ExportTask::Span(Box::new(span))).is_err() {
             self.metrics.count_lost(Signal::traces, 1);
         }
     }
@@ -208,11 +208,11 @@ impl Otlp {
     pub async fn close(&self) {
         let (closed, done) = oneshot::channel();
         let closing = async {
-            if self.tasks.send(Task::Close(closed)).await.is_ok() {
+            if self.task_sender.send(ExportTask::Close(closed)).await.is_ok() {
                 let _ = done.await;
             }
         };
-        let _ = tokio::time::timeout(CLOSE_TIME, closing).await;
+        let _ = tokio::time::timeout(CLOSE_TIME_LIMIT, closing).await;
     }
 }
 
@@ -222,7 +222,7 @@ impl Exporter {
     /// service has ended.
     pub async fn run(mut self, measure: impl Fn() -> Option<(String, Durations)>) {
         let mut spans: Vec<Span> = Vec::new();
-        let mut flush = tokio::time::interval(SPAN_INTERVAL);
+        let mut flush = tokio::time::interval(SPAN_SEND_INTERVAL);
         let mut ticks = tokio::time::interval(self.options.interval);
         ticks.reset();
         // Ticks that are missed during a long export are dropped.
@@ -230,15 +230,15 @@ impl Exporter {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                task = self.received.recv() => match task {
-                    Some(Task::Span(span)) => {
+                task = self.task_receiver.recv() => match task {
+                    Some(ExportTask::Span(span)) => {
                         spans.push(*span);
                         if spans.len() < MAX_SPANS_PER_REQUEST {
                             continue;
                         }
                         self.send_spans(&mut spans).await;
                     }
-                    Some(Task::Close(closed)) => {
+                    Some(ExportTask::Close(closed)) => {
                         self.send_spans(&mut spans).await;
                         self.send_metrics(measure()).await;
                         let _ = closed.send(());
@@ -256,7 +256,7 @@ impl Exporter {
         if spans.is_empty() {
             return;
         }
-        let body = encode::spans(&self.resource, spans);
+        let body = encode::spans_request(&self.resource, spans);
         let count = spans.len() as u64;
         spans.clear();
         self.send(Signal::traces, &body, count).await;
@@ -264,11 +264,11 @@ impl Exporter {
 
     async fn send_metrics(&mut self, measured: Option<(String, Durations)>) {
         let Some((text, durations)) = measured else { return };
-        let times = Times::new(self.start, SystemTime::now());
-        let mut metrics = exposition::metrics(&text, times);
+        let times = MetricTimes::new(self.start, SystemTime::now());
+        let mut metrics = exposition::convert_metrics(&text, times);
         metrics.extend(durations.to_metric(times, self.scheme));
         let count = metrics.len() as u64;
-        let body = encode::metrics(&self.resource, metrics);
+        let body = encode::metrics_request(&self.resource, metrics);
         self.send(Signal::metrics, &body, count).await;
     }
 
@@ -280,20 +280,21 @@ impl Exporter {
         };
         let failure = match sent {
             Ok(response) => {
-                let rejected = encode::rejected(match &response.body {
+                let rejected = encode::rejected_count(match &response.body {
                     Body::Json(json) => json,
                     Body::Text(_) => &Json::Null,
                 });
-                self.counts.count_sent(signal, count.saturating_sub(rejected));
-                self.counts.count_lost(signal, rejected.min(count));
+                self.export_metrics.count_sent(signal, count.saturating_sub(rejected));
+                self.export_metrics.count_lost(signal, rejected.min(count));
                 None
             }
             Err(error) => {
-                self.counts.count_lost(signal, count);
+                self.export_metrics.count_lost(signal, count);
                 Some(error)
             }
         };
-        let was_failing = std::mem::replace(&mut self.failing[signal as usize], failure.is_some());
+        let was_failing =
+            std::mem::replace(&mut self.has_failed_by_signal[signal as usize], failure.is_some());
         if let (Some(error), false) = (failure, was_failing) {
             self.events.report("otlp_failed", json!({ "signal": signal.name(), "error": error }));
         }
@@ -313,15 +314,16 @@ fn export_request(options: &OtlpOptions, path: &str, body: Vec<u8>) -> Result<Ca
 
 /// Returns the name of an HTTP method for metrics. All methods that HTTP does not define share one
 /// name, so that the number of time series is bounded.
-fn known_method(method: &Method) -> &'static str {
-    const KNOWN: [&str; 9] = ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "CONNECT", "TRACE"];
-    KNOWN.into_iter().find(|known| *known == method.as_str()).unwrap_or("_OTHER")
+fn method_label(method: &Method) -> &'static str {
+    const KNOWN_METHODS: [&str; 9] =
+        ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "CONNECT", "TRACE"];
+    KNOWN_METHODS.into_iter().find(|known| *known == method.as_str()).unwrap_or("_OTHER")
 }
 
 /// Returns the name and the attributes of a span, by OpenTelemetry's conventions. No attribute
 /// contains a part of a message. So the path is given as the pattern of its route: for Envoy, the
 /// path itself is part of the message.
-fn describe(
+fn describe_span(
     request: &Request,
     scheme: &'static str,
     method: &'static str,
@@ -340,7 +342,7 @@ fn describe(
         ("url.scheme", scheme.into()),
     ];
     // Envoy forwards the host of its own client, which is a part of the message.
-    let host = web::host(request).filter(|_| !route.starts_with(ENVOY_PATH));
+    let host = web::request_host(request).filter(|_| !route.starts_with(ENVOY_PATH));
     if let Some(host) = host.and_then(|host| Authority::try_from(host).ok()) {
         attributes.push(("server.address", host.host().trim_matches(['[', ']']).into()));
         if let Some(port) = host.port_u16() {

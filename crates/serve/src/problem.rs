@@ -53,7 +53,7 @@ macro_rules! problems {
         }
 
         /// All kinds of errors: the last part of the error's `type`, and the HTTP status.
-        pub(crate) const KINDS: &[(&str, StatusCode)] = &[$(($kind, StatusCode::$status),)*];
+        pub(crate) const PROBLEM_KINDS: &[(&str, StatusCode)] = &[$(($kind, StatusCode::$status),)*];
 
         /// All kinds of errors, each with its HTTP status and its gRPC code.
         #[cfg(feature = "grpc")]

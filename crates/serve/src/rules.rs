@@ -24,7 +24,7 @@ pub(crate) use version::Version;
 
 use crate::events::Events;
 #[cfg(feature = "remote")]
-use crate::metrics::Fetch;
+use crate::metrics::FetchResult;
 use crate::metrics::{Metrics, SetMetrics};
 use crate::problem::Problem;
 use arc_swap::{ArcSwap, ArcSwapOption};
@@ -46,11 +46,11 @@ pub struct RuleSet {
     /// decisions.
     shadow: ArcSwapOption<Shadow>,
     /// The recorded messages, for rules that read a history. All versions of the rules share them.
-    store: Histories,
+    histories: Histories,
     /// The earlier versions. A change of the active version holds this lock, so that changes happen
     /// one after another.
-    history: Mutex<VersionHistory>,
-    status: Mutex<SourceStatus>,
+    earlier_versions: Mutex<VersionHistory>,
+    source_status: Mutex<SourceStatus>,
     metrics: SetMetrics,
     events: Events,
     files: SourceFiles,
@@ -91,8 +91,8 @@ pub struct SourceStatus {
 /// type also holds the counts of the comparison.
 pub(crate) struct Shadow {
     pub version: Arc<Version>,
-    same: AtomicU64,
-    different: AtomicU64,
+    same_count: AtomicU64,
+    different_count: AtomicU64,
 }
 
 /// Numbers of messages for which shadow rules and the rules in force made the same decision, and
@@ -123,9 +123,9 @@ impl RuleSet {
             name,
             active: ArcSwap::from_pointee(version),
             shadow: ArcSwapOption::empty(),
-            store,
-            history: Mutex::default(),
-            status: Mutex::new(SourceStatus { loaded: 1, ..SourceStatus::default() }),
+            histories: store,
+            earlier_versions: Mutex::default(),
+            source_status: Mutex::new(SourceStatus { loaded: 1, ..SourceStatus::default() }),
             metrics,
             events: events.clone(),
             files,
@@ -148,7 +148,7 @@ impl RuleSet {
     ///
     /// # Errors
     /// As [`Version::rules`].
-    pub(crate) fn settled(&self) -> Result<(Arc<Version>, Texts), Problem> {
+    pub(crate) fn version_and_texts(&self) -> Result<(Arc<Version>, Texts), Problem> {
         let _no_change = self.lock_version_history();
         let version = self.active.load_full();
         version.rules()?;
@@ -158,7 +158,7 @@ impl RuleSet {
 
     /// Returns the store of recorded messages, which rules read as `history`.
     pub(crate) fn store(&self) -> &dyn Store {
-        match &self.store {
+        match &self.histories {
             Histories::Memory(store) => store,
             Histories::Persistent(store) => &**store,
         }
@@ -166,7 +166,7 @@ impl RuleSet {
 
     /// True if reading or recording messages may wait for a disk or a server.
     pub(crate) fn store_waits(&self) -> bool {
-        matches!(self.store, Histories::Persistent(_))
+        matches!(self.histories, Histories::Persistent(_))
     }
 
     #[cfg(feature = "studio")]
@@ -186,7 +186,7 @@ impl RuleSet {
     /// Asks the watch of the source to check soon whether the source has changed.
     pub fn check_source(&self) {
         if let Some(feed) = self.feed.get() {
-            feed.check();
+            feed.check_source();
         }
     }
 
@@ -196,11 +196,11 @@ impl RuleSet {
     }
 
     fn lock_status(&self) -> MutexGuard<'_, SourceStatus> {
-        self.status.lock().unwrap_or_else(PoisonError::into_inner)
+        self.source_status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock_version_history(&self) -> MutexGuard<'_, VersionHistory> {
-        self.history.lock().unwrap_or_else(PoisonError::into_inner)
+        self.earlier_versions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts a new version of the source into force.
@@ -212,7 +212,7 @@ impl RuleSet {
     }
 
     /// Records that the current content of the source cannot be loaded.
-    pub(crate) fn refuse(&self, error: String) {
+    pub(crate) fn note_refused_version(&self, error: String) {
         let _ = self.events.audit("refused", json!({ "rules": self.name, "error": error }));
         self.metrics.count_refused();
         let mut status = self.lock_status();
@@ -224,7 +224,7 @@ impl RuleSet {
     /// changed.
     #[cfg(feature = "remote")]
     pub(crate) fn note_fetch(&self, is_new: bool) {
-        self.metrics.count_fetch(if is_new { Fetch::changed } else { Fetch::unchanged });
+        self.metrics.count_fetch(if is_new { FetchResult::changed } else { FetchResult::unchanged });
     }
 
     /// Records in the status that the source can be reached. `refusal` is the reason why its
@@ -238,7 +238,7 @@ impl RuleSet {
     /// as one event.
     #[cfg(feature = "remote")]
     pub(crate) fn note_failed_fetch(&self, error: String) {
-        self.metrics.count_fetch(Fetch::failed);
+        self.metrics.count_fetch(FetchResult::failed);
         let mut status = self.lock_status();
         if status.error.as_ref() != Some(&error) {
             self.events.report("fetch_failed", json!({ "rules": self.name, "error": error }));
@@ -300,7 +300,7 @@ impl RuleSet {
     /// If the shadow rules do not compile, an edit does not apply, or only signed rules are
     /// accepted.
     pub fn set_shadow(&self, text: Option<&str>, edits: &[Edit]) -> Result<u64, Problem> {
-        if self.files.signed_only {
+        if self.files.requires_signature {
             return Err(Problem::forbidden("only signed rules are accepted; load a signed artifact"));
         }
         let rules = match text {
@@ -310,7 +310,7 @@ impl RuleSet {
         rules.edit(edits)?;
         let generation = rules.generation();
         let version = Arc::new(Version::new(rules, "shadow"));
-        let shadow = Shadow { version, same: AtomicU64::new(0), different: AtomicU64::new(0) };
+        let shadow = Shadow { version, same_count: AtomicU64::new(0), different_count: AtomicU64::new(0) };
         self.shadow.store(Some(Arc::new(shadow)));
         Ok(generation)
     }
@@ -323,7 +323,7 @@ impl RuleSet {
     pub fn promote(&self, expected: Option<u64>) -> Result<u64, Problem> {
         let mut history = self.lock_version_history();
         self.check_generation(expected)?;
-        let shadow = self.shadow.swap(None).ok_or_else(no_shadow)?;
+        let shadow = self.shadow.swap(None).ok_or_else(no_shadow_problem)?;
         let rules = shadow.version.live().clone();
         Ok(self.activate(&mut history, Version::new(rules, "promotion")))
     }
@@ -333,7 +333,7 @@ impl RuleSet {
     /// # Errors
     /// If there are no shadow rules.
     pub fn remove_shadow(&self) -> Result<(), Problem> {
-        self.shadow.swap(None).map(drop).ok_or_else(no_shadow)
+        self.shadow.swap(None).map(drop).ok_or_else(no_shadow_problem)
     }
 
     /// Returns how often the shadow rules made the same decision as the rules in force, and how
@@ -342,8 +342,8 @@ impl RuleSet {
         let shadow = self.shadow.load();
         shadow.as_ref().map(|shadow| ShadowCounts {
             generation: shadow.version.live().generation(),
-            same: shadow.same.load(Ordering::Relaxed),
-            different: shadow.different.load(Ordering::Relaxed),
+            same: shadow.same_count.load(Ordering::Relaxed),
+            different: shadow.different_count.load(Ordering::Relaxed),
         })
     }
 
@@ -368,7 +368,7 @@ impl RuleSet {
             _ => false,
         };
         self.metrics.count_shadow(is_same);
-        let count = if is_same { &shadow.same } else { &shadow.different };
+        let count = if is_same { &shadow.same_count } else { &shadow.different_count };
         count.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -393,7 +393,7 @@ pub(crate) fn check_generation(generation: u64, expected: Option<u64>) -> Result
     }
 }
 
-fn no_shadow() -> Problem {
+fn no_shadow_problem() -> Problem {
     Problem::conflict("there are no shadow rules; set them with `PUT …/shadow` first")
 }
 

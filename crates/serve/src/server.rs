@@ -109,17 +109,17 @@ enum Listener {
 struct SocketFile {
     path: PathBuf,
     /// The device number and the inode number, which identify the file.
-    id: Option<(u64, u64)>,
+    device_and_inode: Option<(u64, u64)>,
 }
 
 impl SocketFile {
     fn new(path: &Path) -> SocketFile {
-        SocketFile { path: path.to_owned(), id: socket_id(path) }
+        SocketFile { path: path.to_owned(), device_and_inode: socket_id(path) }
     }
 
     /// Removes the file, unless another process has replaced it by its own socket.
     fn remove(&self) {
-        if self.id.is_some() && socket_id(&self.path) == self.id {
+        if self.device_and_inode.is_some() && socket_id(&self.path) == self.device_and_inode {
             let _ = std::fs::remove_file(&self.path);
         }
     }
@@ -222,10 +222,10 @@ impl Server {
         self.app.events().report("listening", json!({ "address": self.address() }));
         let router = router(self.app.clone(), &self.origins);
         let (stop, stopping) = watch::channel(false);
-        let connections = Connections {
+        let connections = ConnectionAcceptor {
             router,
             app: self.app.clone(),
-            open: Arc::new(Semaphore::new(limits.connections)),
+            connection_permits: Arc::new(Semaphore::new(limits.connections)),
             stopping,
         };
         let mut files = tokio::time::interval(FILE_CHECK_INTERVAL);
@@ -385,21 +385,21 @@ async fn listen(address: &Address) -> Result<Listener, StartError> {
 }
 
 /// Accepts connections, and holds the state of which each new connection gets a copy.
-struct Connections {
+struct ConnectionAcceptor {
     router: Router,
     app: Arc<App>,
-    open: Arc<Semaphore>,
+    connection_permits: Arc<Semaphore>,
     stopping: watch::Receiver<bool>,
 }
 
-impl Connections {
+impl ConnectionAcceptor {
     /// Accepts one connection, and serves it in a new task. Waits first if the maximum number of
     /// connections is open.
     async fn accept(&self, listener: &Listener, tls: Option<&TlsFiles>) {
-        if self.open.available_permits() == 0 {
+        if self.connection_permits.available_permits() == 0 {
             self.app.service().metrics().count_limit(LimitName::connections);
         }
-        let Ok(permit) = self.open.clone().acquire_owned().await else { return };
+        let Ok(permit) = self.connection_permits.clone().acquire_owned().await else { return };
         let connection = Connection {
             router: self.router.clone(),
             app: self.app.clone(),

@@ -9,11 +9,11 @@ mod request;
 mod traffic;
 mod why;
 
-pub(crate) use batch::{Batch, BatchRequest, BatchSettings, Block, Layout};
+pub(crate) use batch::{Batch, BatchLayout, BatchRequest, BatchSettings, Block};
 pub use decide::{DecideRequest, Decided};
 #[cfg(feature = "grpc")]
 pub(crate) use other::{AnalyzeRequest, JudgeRequest, ObserveRequest, WorkflowRequest};
-pub(crate) use other::{MAX_STEPS, TestRequest};
+pub(crate) use other::{MAX_WORKFLOW_STEPS, TestRequest};
 
 use crate::limits::Limits;
 use crate::log::DecisionLog;

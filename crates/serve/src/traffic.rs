@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use time::OffsetDateTime;
 
 /// Number of seconds for which a [`Window`] counts events.
-pub(crate) const SECONDS: usize = 60;
+pub(crate) const WINDOW_SECONDS: usize = 60;
 /// Maximum number of samples: recent messages that are stored to be explained later.
 const MAX_SAMPLES: usize = 32;
 /// Maximum number of bytes of a message that becomes a sample.
@@ -26,32 +26,32 @@ const MAX_SAMPLE_PAST_BYTES: usize = 64 << 10;
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(200);
 /// Maximum time in which one request explains samples (stored messages). The next request explains
 /// further samples.
-const EXPLAIN_TIME: Duration = Duration::from_millis(200);
+const EXPLAIN_TIME_LIMIT: Duration = Duration::from_millis(200);
 /// Maximum number of near misses that are shown for one message.
 const MAX_NEAR_MISSES: usize = 3;
 /// Maximum number of routes that are listed separately. The numbers of all other routes are added
 /// up.
-const MAX_LISTED: usize = 50;
+const MAX_LISTED_ROUTES: usize = 50;
 
 /// Counts events by second. Each cell holds a second in its upper half, and the count of that
 /// second in its lower half. So a cell whose second has passed needs no clearing.
 #[derive(Debug)]
 pub(crate) struct Window {
-    total: AtomicU64,
-    cells: [AtomicU64; SECONDS],
+    total_events: AtomicU64,
+    second_cells: [AtomicU64; WINDOW_SECONDS],
 }
 
 impl Default for Window {
     fn default() -> Window {
-        Window { total: AtomicU64::new(0), cells: std::array::from_fn(|_| AtomicU64::new(0)) }
+        Window { total_events: AtomicU64::new(0), second_cells: std::array::from_fn(|_| AtomicU64::new(0)) }
     }
 }
 
 impl Window {
     /// Counts an event in the second `second`. The number of the first second is 1.
     pub fn add(&self, second: u64) {
-        self.total.fetch_add(1, Ordering::Relaxed);
-        let cell = &self.cells[(second % SECONDS as u64) as usize];
+        self.total_events.fetch_add(1, Ordering::Relaxed);
+        let cell = &self.second_cells[(second % WINDOW_SECONDS as u64) as usize];
         let update = |old: u64| match old >> 32 == second {
             true => old + 1,
             false => (second << 32) + 1,
@@ -63,14 +63,14 @@ impl Window {
     /// Returns the number of events since the start, and the number in each of the seconds up to
     /// `now`, oldest first.
     pub fn counts(&self, now: u64) -> Counts {
-        let oldest = (now + 1).saturating_sub(SECONDS as u64);
+        let oldest = (now + 1).saturating_sub(WINDOW_SECONDS as u64);
         let count = |second: u64| {
-            let cell = self.cells[(second % SECONDS as u64) as usize].load(Ordering::Relaxed);
+            let cell = self.second_cells[(second % WINDOW_SECONDS as u64) as usize].load(Ordering::Relaxed);
             if cell >> 32 == second { (cell & u64::from(u32::MAX)) as u32 } else { 0 }
         };
         Counts {
-            total: self.total.load(Ordering::Relaxed),
-            per_second: (oldest..oldest + SECONDS as u64).map(count).collect(),
+            total: self.total_events.load(Ordering::Relaxed),
+            per_second: (oldest..oldest + WINDOW_SECONDS as u64).map(count).collect(),
         }
     }
 }
@@ -80,7 +80,7 @@ impl Window {
 pub(crate) struct Counts {
     /// Number of events of this kind since the service started.
     total: u64,
-    /// Number of events in each of the last [`SECONDS`] seconds, oldest first.
+    /// Number of events in each of the last [`WINDOW_SECONDS`] seconds, oldest first.
     per_second: Vec<u32>,
 }
 
@@ -91,7 +91,7 @@ impl Counts {
 
     fn add(&mut self, other: &Counts) {
         self.total += other.total;
-        self.per_second.resize(SECONDS, 0);
+        self.per_second.resize(WINDOW_SECONDS, 0);
         self.per_second.iter_mut().zip(&other.per_second).for_each(|(sum, count)| *sum += count);
     }
 }
@@ -113,7 +113,7 @@ pub(crate) fn busiest(routes: Vec<RouteTraffic>, other: &str) -> Vec<RouteTraffi
         let key = |route: &RouteTraffic| std::cmp::Reverse((route.counts.last_minute(), route.counts.total));
         key(one).cmp(&key(two)).then_with(|| (&one.entry, &one.route).cmp(&(&two.entry, &two.route)))
     });
-    rest.extend(routes.split_off(routes.len().min(MAX_LISTED)));
+    rest.extend(routes.split_off(routes.len().min(MAX_LISTED_ROUTES)));
     if !rest.is_empty() {
         let mut sum =
             RouteTraffic { entry: other.to_owned(), route: other.to_owned(), counts: Counts::default() };
@@ -136,13 +136,13 @@ pub(crate) struct Sample {
     pub past: Past,
     /// The near misses and unknown conditions of the message, in English and in Chinese. Computed
     /// on first use.
-    explained: [OnceLock<Option<Explained>>; 2],
+    explained_by_language: [OnceLock<Option<Explained>>; 2],
 }
 
 /// The part of a message's explanation that the traffic page shows.
 struct Explained {
-    near: Vec<NearMiss>,
-    unknown: Vec<UnknownCondition>,
+    near_misses: Vec<NearMiss>,
+    unknown_conditions: Vec<UnknownCondition>,
 }
 
 /// A route that was nearly chosen for a message.
@@ -171,7 +171,7 @@ pub(crate) struct UnknownCondition {
 
 /// The live traffic of one rule set, except the counts of its routes.
 pub(crate) struct Traffic {
-    start: Instant,
+    service_start: Instant,
     pub undecided: Window,
     pub violations: Window,
     pub invalid: Window,
@@ -184,7 +184,7 @@ pub(crate) struct Traffic {
 impl Traffic {
     pub fn new() -> Traffic {
         Traffic {
-            start: Instant::now(),
+            service_start: Instant::now(),
             undecided: Window::default(),
             violations: Window::default(),
             invalid: Window::default(),
@@ -194,15 +194,15 @@ impl Traffic {
     }
 
     /// Returns the number of the current second since `start`; the first second has the number 1.
-    pub fn second(&self) -> u64 {
-        self.start.elapsed().as_secs() + 1
+    pub fn current_second(&self) -> u64 {
+        self.service_start.elapsed().as_secs() + 1
     }
 
     /// Claims the next message, of `length` bytes, as a sample: a message that is stored to be
     /// explained later. Returns true if the latest claim is old enough and the message is small
     /// enough. Of several concurrent callers, only one gets true.
     pub fn claim_sample(&self, length: usize) -> bool {
-        let now = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX - 1) + 1;
+        let now = u64::try_from(self.service_start.elapsed().as_millis()).unwrap_or(u64::MAX - 1) + 1;
         let last = self.last_sample.load(Ordering::Relaxed);
         length <= MAX_SAMPLE_BYTES
             && (last == 0 || now.saturating_sub(last) >= SAMPLE_INTERVAL.as_millis() as u64)
@@ -225,7 +225,7 @@ impl Traffic {
             generation: decision.generation(),
             text: text.to_vec(),
             past: past.to_owned_view(),
-            explained: Default::default(),
+            explained_by_language: Default::default(),
         };
         let mut samples = self.lock_samples();
         samples.push_back(Arc::new(sample));
@@ -247,10 +247,10 @@ impl Traffic {
         explain: impl Fn(&Sample) -> Option<Explanation>,
     ) -> (Vec<NearMiss>, Vec<UnknownCondition>) {
         let samples: Vec<Arc<Sample>> = self.lock_samples().iter().rev().cloned().collect();
-        let end = Instant::now() + EXPLAIN_TIME;
+        let end = Instant::now() + EXPLAIN_TIME_LIMIT;
         let (mut near, mut unknown) = (Vec::new(), BTreeMap::<(String, String), UnknownCondition>::new());
         for sample in &samples {
-            let explained = &sample.explained[usize::from(language != Language::English)];
+            let explained = &sample.explained_by_language[usize::from(language != Language::English)];
             if explained.get().is_none() && Instant::now() > end {
                 break;
             }
@@ -259,8 +259,8 @@ impl Traffic {
                 Some(sample.describe(&explanation, language))
             });
             let Some(explained) = explained else { continue };
-            near.extend(explained.near.iter().cloned());
-            for found in &explained.unknown {
+            near.extend(explained.near_misses.iter().cloned());
+            for found in &explained.unknown_conditions {
                 let key = (found.route.clone(), found.condition.clone());
                 unknown.entry(key).or_insert_with(|| UnknownCondition { count: 0, ..found.clone() }).count +=
                     1;
@@ -296,7 +296,7 @@ impl Sample {
                 }
             }
         }
-        Explained { near: near.collect(), unknown }
+        Explained { near_misses: near.collect(), unknown_conditions: unknown }
     }
 }
 
@@ -311,17 +311,17 @@ mod tests {
             window.add(second);
         }
         let counts = window.counts(61);
-        assert_eq!((counts.total, counts.per_second.len()), (7, SECONDS));
+        assert_eq!((counts.total, counts.per_second.len()), (7, WINDOW_SECONDS));
         assert_eq!((counts.per_second[0], counts.per_second[57], counts.per_second[59]), (1, 1, 2));
         assert_eq!(counts.last_minute(), 5, "the first second has passed");
         assert_eq!(window.counts(500).last_minute(), 0);
-        assert_eq!(Window::default().counts(1).per_second, vec![0; SECONDS]);
+        assert_eq!(Window::default().counts(1).per_second, vec![0; WINDOW_SECONDS]);
     }
 
     #[test]
     fn the_busiest_routes_are_listed_and_the_others_added_up() {
         let route = |number: u32| {
-            let counts = Counts { total: u64::from(number), per_second: vec![number; SECONDS] };
+            let counts = Counts { total: u64::from(number), per_second: vec![number; WINDOW_SECONDS] };
             RouteTraffic { entry: "routes".to_owned(), route: format!("r{number}"), counts }
         };
         let uncounted = RouteTraffic { route: "_other".to_owned(), ..route(70) };

@@ -14,21 +14,21 @@ pub(crate) const ENVOY_PATH: &str = "/ext_authz";
 
 /// In this header, a browser says whether a page of the same site or of another site sends the
 /// request.
-const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const FETCH_SITE_HEADER: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Decides which web pages may send requests to the service.
 pub(crate) struct WebGuard {
     /// The websites whose pages may send requests, such as `https://example.com`.
-    origins: Vec<String>,
+    allowed_origins: Vec<String>,
     /// The host names of the service that requests may use; `None` if requests may use any name.
-    hosts: Option<Vec<String>>,
+    allowed_hosts: Option<Vec<String>>,
 }
 
 impl WebGuard {
     /// Creates a guard. `origins` are the websites whose pages may send requests. If `hosts` is
     /// given, each request must name one of these hosts, an IP address or `localhost`.
     pub fn new(origins: Vec<String>, hosts: Option<Vec<String>>) -> WebGuard {
-        WebGuard { origins, hosts }
+        WebGuard { allowed_origins: origins, allowed_hosts: hosts }
     }
 
     /// Checks the website whose page sends the request, if a page sends it. Also checks the host
@@ -58,7 +58,7 @@ impl WebGuard {
     pub fn check_host(&self, request: &Request) -> Result<(), Problem> {
         // With DNS rebinding, a page's own host name has the address of this service. The browser
         // then reports the same origin, but the request carries the page's host name.
-        match host(request).filter(|host| !self.allows_host(host)) {
+        match request_host(request).filter(|host| !self.allows_host(host)) {
             None => Ok(()),
             Some(host) => {
                 let why = format!("`{host}` is not a name of this service; see `--host`");
@@ -69,11 +69,11 @@ impl WebGuard {
 
     fn allows_origin(&self, headers: &HeaderMap) -> bool {
         let origin = headers.get(ORIGIN).map(HeaderValue::as_bytes);
-        self.origins.iter().any(|known| Some(known.as_bytes()) == origin)
+        self.allowed_origins.iter().any(|known| Some(known.as_bytes()) == origin)
     }
 
     fn allows_host(&self, host: &str) -> bool {
-        let Some(known) = &self.hosts else { return true };
+        let Some(known) = &self.allowed_hosts else { return true };
         let name = Authority::try_from(host).map(|authority| authority.host().to_ascii_lowercase());
         let name = name.unwrap_or_else(|_| host.to_ascii_lowercase());
         let address = name.trim_start_matches('[').trim_end_matches(']');
@@ -86,12 +86,12 @@ impl WebGuard {
 /// Returns the header in which a browser says from where the request comes, such as `same-origin`.
 /// `None` if the request lacks it.
 pub(crate) fn fetch_site(headers: &HeaderMap) -> Option<&[u8]> {
-    headers.get(FETCH_SITE).map(HeaderValue::as_bytes)
+    headers.get(FETCH_SITE_HEADER).map(HeaderValue::as_bytes)
 }
 
 /// Returns the host name and port to which a request is addressed. HTTP/1 sends them in the header
 /// `Host`, HTTP/2 in the URI of the request.
-pub(crate) fn host(request: &Request) -> Option<&str> {
+pub(crate) fn request_host(request: &Request) -> Option<&str> {
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
     host.or(request.uri().authority().map(Authority::as_str))
 }
@@ -128,9 +128,9 @@ mod tests {
 
     #[test]
     fn only_pages_of_the_given_websites_may_ask() {
-        assert!(check(&[(FETCH_SITE, "none")]) && check(&[(FETCH_SITE, "same-origin")]));
-        assert!(!check(&[(FETCH_SITE, "cross-site")]) && !check(&[(FETCH_SITE, "same-site")]));
-        assert!(check(&[(FETCH_SITE, "cross-site"), (ORIGIN, "https://good.example")]));
+        assert!(check(&[(FETCH_SITE_HEADER, "none")]) && check(&[(FETCH_SITE_HEADER, "same-origin")]));
+        assert!(!check(&[(FETCH_SITE_HEADER, "cross-site")]) && !check(&[(FETCH_SITE_HEADER, "same-site")]));
+        assert!(check(&[(FETCH_SITE_HEADER, "cross-site"), (ORIGIN, "https://good.example")]));
         assert!(!check(&[(ORIGIN, "https://evil.example")]) && !check(&[(ORIGIN, "null")]));
     }
 }

@@ -22,7 +22,7 @@ pub(crate) const TOKEN_HEADER: &str = "x-rulec-token";
 
 /// Content security policy: the page may load its own scripts and styles, and send requests to this
 /// server only.
-const SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+const PAGE_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
     font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// Decides which requests may use a studio: those with its token, host and origin.
@@ -56,7 +56,7 @@ pub(crate) async fn prepare_request(request: Request, next: Next) -> Response {
 fn with_security_headers(mut response: Response) -> Response {
     let headers = response.headers_mut();
     for (name, value) in [
-        (header::CONTENT_SECURITY_POLICY, SECURITY_POLICY),
+        (header::CONTENT_SECURITY_POLICY, PAGE_SECURITY_POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
         (header::CACHE_CONTROL, "no-store"),

@@ -19,16 +19,16 @@ use std::sync::{Arc, Weak};
 pub(crate) type ApiRoute = (&'static str, &'static str, MethodRouter<Arc<Studio>>);
 
 tokio::task_local! {
-    static HELD_BY_WORK: Arc<dyn Any + Send + Sync>;
+    static HELD_UNTIL_WORK_ENDS: Arc<dyn Any + Send + Sync>;
     /// Weak reference to a value that the future of the current request owns. The value is dropped
     /// when the request is answered or cancelled.
-    static REQUEST_ALIVE: Weak<()>;
+    static OPEN_REQUEST: Weak<()>;
 }
 
 /// Returns an error if the request whose work runs on this thread was cancelled. The page cancels a
 /// request when it sends a newer one. Handlers that may take long call this function repeatedly.
 pub(crate) fn check_not_cancelled() -> Answer<()> {
-    match REQUEST_ALIVE.try_with(|request| request.strong_count() == 0) {
+    match OPEN_REQUEST.try_with(|request| request.strong_count() == 0) {
         Ok(true) => Err(RequestError::broken(message!("the request was cancelled"))),
         _ => Ok(()),
     }
@@ -38,7 +38,7 @@ pub(crate) fn check_not_cancelled() -> Answer<()> {
 /// work ends, even if the request is cancelled before. With a permit of a semaphore as `held`, a
 /// service can limit the number of requests that work at the same time.
 pub async fn answer_holding<T>(held: Arc<dyn Any + Send + Sync>, answer: impl Future<Output = T>) -> T {
-    HELD_BY_WORK.scope(held, answer).await
+    HELD_UNTIL_WORK_ENDS.scope(held, answer).await
 }
 
 /// Runs `work`, which may be slow, on a thread for blocking work. If `work` panics, returns an
@@ -46,13 +46,13 @@ pub async fn answer_holding<T>(held: Arc<dyn Any + Send + Sync>, answer: impl Fu
 pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Answer<T> + Send + 'static,
 ) -> Answer<T> {
-    let (language, held) = (language(), HELD_BY_WORK.try_with(Clone::clone).ok());
+    let (language, held) = (language(), HELD_UNTIL_WORK_ENDS.try_with(Clone::clone).ok());
     // This value is dropped, together with the future, when the client closes the connection.
     let request = Arc::new(());
     let waiting = Arc::downgrade(&request);
     let work = move || {
         let _held = held;
-        REQUEST_ALIVE.sync_scope(waiting, || run_with_language(language, work))
+        OPEN_REQUEST.sync_scope(waiting, || run_with_language(language, work))
     };
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| {
         Err(RequestError::broken(message!(

@@ -15,7 +15,7 @@ pub(crate) const PAYLOAD_OUTCOMES: [&str; 3] = ["accept", "accept_corrected", "r
 
 /// Builds the key of a statement from the name of its table and its own name, as in
 /// `routes/refunds`.
-pub(crate) fn key(table: &str, name: &str) -> String {
+pub(crate) fn statement_key(table: &str, name: &str) -> String {
     format!("{table}/{name}")
 }
 
@@ -37,13 +37,16 @@ pub(crate) struct Statement {
 pub(crate) struct StatementKeys {
     pub statements: Vec<Statement>,
     index_by_key: HashMap<String, usize>,
-    rules: Vec<Option<usize>>,
+    statement_index_by_rule: Vec<Option<usize>>,
 }
 
 impl StatementKeys {
     pub fn new(program: &Program) -> StatementKeys {
-        let mut keys =
-            StatementKeys { statements: Vec::new(), index_by_key: HashMap::new(), rules: Vec::new() };
+        let mut keys = StatementKeys {
+            statements: Vec::new(),
+            index_by_key: HashMap::new(),
+            statement_index_by_rule: Vec::new(),
+        };
         let payload_tables: Vec<TableId> =
             program.payloads.iter().flat_map(|payload| payload.block.tables()).collect();
         for rule in &program.rules {
@@ -52,7 +55,7 @@ impl StatementKeys {
             let can_be_chosen = !rule.disabled && !matches!(rule.outcome, Outcome::Goto(_));
             let index = (!payload_tables.contains(&rule.table))
                 .then(|| keys.add_statement(&table.name, &rule.name, target, can_be_chosen));
-            keys.rules.push(index);
+            keys.statement_index_by_rule.push(index);
         }
         for (index, table) in program.tables.iter().enumerate() {
             if payload_tables.contains(&TableId(index as u32)) {
@@ -75,7 +78,7 @@ impl StatementKeys {
     }
 
     fn add_statement(&mut self, table: &str, name: &str, target: String, can_be_chosen: bool) -> usize {
-        let key = key(table, name);
+        let key = statement_key(table, name);
         if let Some(index) = self.index_by_key.get(&key) {
             return *index;
         }
@@ -93,7 +96,7 @@ impl StatementKeys {
     /// Returns the statement that belongs to a rule id. `None` for a rule inside a `payload`: it
     /// has an id too, but a decision cannot choose it.
     pub fn statement_of_rule(&self, id: RuleId) -> Option<&Statement> {
-        self.rules.get(id.index()).copied().flatten().map(|index| &self.statements[index])
+        self.statement_index_by_rule.get(id.index()).copied().flatten().map(|index| &self.statements[index])
     }
 
     pub fn find_by_key(&self, key: &str) -> Option<&Statement> {
@@ -104,11 +107,11 @@ impl StatementKeys {
     /// `chosen` is `None`, the decision chose no statement, and the key is `ENTRY/none`.
     pub fn chosen_key(&self, program: &Program, entry: &str, chosen: Option<Chosen>) -> String {
         match chosen {
-            None => key(entry, NO_STATEMENT),
+            None => statement_key(entry, NO_STATEMENT),
             Some(Chosen::Rule(id)) => self
                 .statement_of_rule(id)
-                .map_or_else(|| key(entry, NO_STATEMENT), |statement| statement.key.clone()),
-            Some(Chosen::Default(table)) => key(&program.tables[table.index()].name, "default"),
+                .map_or_else(|| statement_key(entry, NO_STATEMENT), |statement| statement.key.clone()),
+            Some(Chosen::Default(table)) => statement_key(&program.tables[table.index()].name, "default"),
         }
     }
 }

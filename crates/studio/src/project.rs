@@ -98,11 +98,11 @@ type FileStamps = BTreeMap<String, Option<(SystemTime, u64)>>;
 /// Lock for saving files. A request holds it from comparing a file with the client's fingerprint
 /// until the file is written. One lock serves all rule sets, because two rule sets may share a
 /// file.
-static SAVING: Mutex<()> = Mutex::new(());
+static SAVING_LOCK: Mutex<()> = Mutex::new(());
 
 /// Prevents other requests from saving files until the returned guard is dropped.
 pub(crate) fn lock_saving() -> MutexGuard<'static, ()> {
-    SAVING.lock().unwrap_or_else(PoisonError::into_inner)
+    SAVING_LOCK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A loader that returns the editor's text for edited files, and reads other files from disk.

@@ -47,7 +47,7 @@ pub(crate) struct Replay {
     pub older_snapshot: Option<Arc<ProjectSnapshot>>,
     pub show_private: bool,
     started: Instant,
-    cancelled: AtomicBool,
+    is_cancelled: AtomicBool,
     results: Mutex<ReplayResults>,
     /// Result of the last row query, `None` before the first one. Kept because the page requests
     /// the rows of one query in several parts.
@@ -76,34 +76,35 @@ fn line_fingerprint(line: &[u8]) -> u32 {
 /// The result of a replay for one message.
 #[derive(Clone, Copy, Debug)]
 struct Row {
-    place: FileLine,
+    file_line: FileLine,
     /// Time of the message in milliseconds since 1970; NaN if the time is unknown.
     time: f64,
-    /// Name of the entry (such as a table) that decided, as an index into [`ReplayResults::names`].
-    entry: u32,
-    /// Key of the chosen statement, as an index into [`ReplayResults::names`].
-    key: u32,
+    /// Name of the entry (such as a table) that decided, as an index into
+    /// [`ReplayResults::indexed_names`].
+    entry_name_index: u32,
+    /// Key of the chosen statement, as an index into [`ReplayResults::indexed_names`].
+    key_index: u32,
     /// Key of the statement that the older rules or the log chose, as an index into
-    /// [`ReplayResults::names`]. [`UNKNOWN_NUMBER`] if unknown.
-    older_key: u32,
-    flipped: bool,
+    /// [`ReplayResults::indexed_names`]. [`UNKNOWN_NUMBER`] if unknown.
+    older_key_index: u32,
+    is_flipped: bool,
     /// Duration of the handler in microseconds; [`UNKNOWN_NUMBER`] if unknown.
-    elapsed: u32,
+    elapsed_us: u32,
     /// A hash of the history key (such as a user id) under which the message was recorded;
     /// [`UNKNOWN_NUMBER`] if it was not recorded.
-    session: u32,
+    session_hash: u32,
     /// Name of the chosen statement, and name of its handler, as recorded in the history. Indices
-    /// into [`ReplayResults::names`]; [`UNKNOWN_NUMBER`] for none.
+    /// into [`ReplayResults::indexed_names`]; [`UNKNOWN_NUMBER`] for none.
     recorded_chosen_and_target: [u32; 2],
 }
 
 /// The line of a message that was recorded in the history, but not decided.
 #[derive(Clone, Copy, Debug)]
 struct ObservedLine {
-    place: FileLine,
+    file_line: FileLine,
     /// A hash of the history key (such as a user id) under which the message was recorded;
     /// [`UNKNOWN_NUMBER`] if it was not recorded.
-    session: u32,
+    session_hash: u32,
 }
 
 /// Marks a `u32` field of [`Row`] whose value is unknown.
@@ -115,18 +116,18 @@ struct ReplayResults {
     rows: Vec<Row>,
     observed: Vec<ObservedLine>,
     /// Number of decided messages that were recorded in no history, although the rules keep one.
-    unrecorded: usize,
+    unrecorded_count: usize,
     /// Keys and names of statements, and names of tables, other entry points and handlers, without
     /// duplicates. Rows refer to them by index.
-    names: Vec<String>,
+    indexed_names: Vec<String>,
     index_by_name: HashMap<String, u32>,
-    invalid_lines: usize,
+    invalid_line_count: usize,
     line_errors: Vec<(u64, Message)>,
-    unknown_entries: usize,
-    without_message: usize,
-    masked_messages: usize,
-    changed_from_log: usize,
-    flipped: usize,
+    unknown_entry_count: usize,
+    without_message_count: usize,
+    masked_message_count: usize,
+    changed_from_log_count: usize,
+    flipped_count: usize,
     is_log: bool,
     failure: Option<Message>,
     elapsed: Duration,
@@ -137,14 +138,14 @@ impl ReplayResults {
         if let Some(index) = self.index_by_name.get(name) {
             return *index;
         }
-        let index = self.names.len() as u32;
-        self.names.push(name.to_owned());
+        let index = self.indexed_names.len() as u32;
+        self.indexed_names.push(name.to_owned());
         self.index_by_name.insert(name.to_owned(), index);
         index
     }
 
     fn name_at_index(&self, index: u32) -> &str {
-        self.names.get(index as usize).map_or("", String::as_str)
+        self.indexed_names.get(index as usize).map_or("", String::as_str)
     }
 }
 
@@ -171,7 +172,7 @@ impl Replay {
             older_snapshot,
             show_private,
             started: Instant::now(),
-            cancelled: false.into(),
+            is_cancelled: false.into(),
             results: Mutex::default(),
             last_query: Mutex::default(),
             progress: watch::Sender::new(progress),
@@ -185,11 +186,11 @@ impl Replay {
 
     /// Cancels the replay; the results collected so far are kept.
     pub fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Relaxed);
+        self.is_cancelled.store(true, Ordering::Relaxed);
     }
 
     pub fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
+        self.is_cancelled.load(Ordering::Relaxed)
     }
 
     pub fn progress(&self) -> Progress {

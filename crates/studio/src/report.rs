@@ -26,19 +26,19 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// File name of the report's template among the files of the page.
-pub(crate) const TEMPLATE: &str = "report.html";
+pub(crate) const REPORT_TEMPLATE_FILE: &str = "report.html";
 /// Placeholder text in the template, which the JSON of the report replaces.
-const PLACEHOLDER: &str = "\"REPORT\"";
+const REPORT_PLACEHOLDER: &str = "\"REPORT\"";
 /// Maximum number of replayed messages from which the coverage is counted, because each one is
 /// decided again. They are evenly spaced over the replay.
 const MAX_COVERED_MESSAGES: usize = 2_000;
 /// Maximum number of replayed messages from which the coverage is counted if the rules keep a
 /// history. It is lower, because the earlier messages of each one are read again too.
-const MAX_COVERED_WITH_HISTORY: usize = 200;
+const MAX_COVERED_MESSAGES_WITH_HISTORY: usize = 200;
 /// Maximum number of sample decisions in a report.
 const MAX_SAMPLES: usize = 12;
 /// Maximum number of slowest statements that a report lists.
-const MAX_SLOWEST: usize = 10;
+const MAX_SLOWEST_STATEMENTS: usize = 10;
 
 /// Options of a report: the rules, and optionally a log or messages.
 pub type ReportOptions = Options;
@@ -98,8 +98,8 @@ pub(crate) async fn report_response(
 }
 
 fn render_page(report: &Report) -> Answer<String> {
-    let template = assets::page_file(TEMPLATE).and_then(|bytes| std::str::from_utf8(bytes).ok());
-    let Some((head, tail)) = template.and_then(|template| template.split_once(PLACEHOLDER)) else {
+    let template = assets::page_file(REPORT_TEMPLATE_FILE).and_then(|bytes| std::str::from_utf8(bytes).ok());
+    let Some((head, tail)) = template.and_then(|template| template.split_once(REPORT_PLACEHOLDER)) else {
         return Err(RequestError::broken(message!(
             "the program was built without the studio's page: run `studio/build`, which needs Node, then build it with `--features studio`"
         )));
@@ -127,7 +127,7 @@ pub(crate) fn collect_report(studio: &Arc<Studio>, request: AskReport) -> Answer
     let project = studio.project(request.version.rules)?;
     let snapshot = project.snapshot(request.version.draft);
     let rules = snapshot.rules()?;
-    let map = map::build(&snapshot)?;
+    let map = map::build_map(&snapshot)?;
     // The replay's counts explain unused statements by the analysis findings, so these are computed
     // first.
     snapshot.findings();
@@ -167,7 +167,7 @@ pub(crate) fn collect_report(studio: &Arc<Studio>, request: AskReport) -> Answer
         })
         .collect();
     slowest.sort_by_key(|slow| std::cmp::Reverse((slow.median_us, slow.longest_us, slow.steps)));
-    slowest.truncate(MAX_SLOWEST);
+    slowest.truncate(MAX_SLOWEST_STATEMENTS);
     Ok(Report {
         name: project.name.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -223,7 +223,8 @@ fn coverage_of_replay<'r>(
     replay: &Replay,
 ) -> Answer<Coverage<'r>> {
     let mut coverage = Coverage::new(rules);
-    let max_messages = if rules.has_history() { MAX_COVERED_WITH_HISTORY } else { MAX_COVERED_MESSAGES };
+    let max_messages =
+        if rules.has_history() { MAX_COVERED_MESSAGES_WITH_HISTORY } else { MAX_COVERED_MESSAGES };
     for line in replay.evenly_spaced_lines(max_messages) {
         let entry_name = replay.entry_of_line(line)?;
         let Ok(message) = replay.message_of_line(line) else { continue };
@@ -288,11 +289,11 @@ fn sample_decisions(
         let entry = rules.entry(&entry).ok().filter(|entry| entry.kind() != TableKind::Requirements)?;
         let entry = entry.with_history(&past);
         let explanation = decide::explain(snapshot, rules, entry, &message, studio.show_private);
-        let key = decide::explained_key(snapshot, rules, &explanation);
+        let key = decide::chosen_statement_key(snapshot, rules, &explanation);
         Some(Sample {
             line,
             message: if studio.show_private { message } else { rules.masked_message(&message) },
-            key: key.unwrap_or_else(|| crate::keys::key(entry.name(), crate::keys::NO_STATEMENT)),
+            key: key.unwrap_or_else(|| crate::keys::statement_key(entry.name(), crate::keys::NO_STATEMENT)),
             summary: explanation.summary_in(language()),
             because: explanation.deciding_conditions().into_iter().cloned().collect(),
             explanation,

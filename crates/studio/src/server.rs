@@ -197,7 +197,7 @@ async fn serve_page(uri: Uri) -> Response {
         "/" => "index.html",
         path => path.trim_start_matches('/'),
     };
-    match assets::page_file(path).filter(|_| path != report::TEMPLATE) {
+    match assets::page_file(path).filter(|_| path != report::REPORT_TEMPLATE_FILE) {
         Some(bytes) => ([(header::CONTENT_TYPE, assets::content_type(path))], bytes).into_response(),
         None => {
             (StatusCode::NOT_FOUND, RequestError::missing(message!("there is no `{path}`"))).into_response()

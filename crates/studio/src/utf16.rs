@@ -4,7 +4,7 @@
 pub(crate) struct Utf16Offsets {
     /// Number of UTF-16 units before each byte offset of the text. Empty if the text is ASCII,
     /// because both kinds of offset are then equal.
-    units: Vec<u32>,
+    unit_by_byte: Vec<u32>,
     byte_length: usize,
 }
 
@@ -20,26 +20,29 @@ impl Utf16Offsets {
             }
             units.push(unit_count);
         }
-        Utf16Offsets { units, byte_length: text.len() }
+        Utf16Offsets { unit_by_byte: units, byte_length: text.len() }
     }
 
     /// Converts a byte offset to a UTF-16 offset.
     pub fn to_utf16(&self, byte: usize) -> usize {
         let byte = byte.min(self.byte_length);
-        self.units.get(byte).map_or(byte, |unit| *unit as usize)
+        self.unit_by_byte.get(byte).map_or(byte, |unit| *unit as usize)
     }
 
     /// Converts a UTF-16 offset to a byte offset. An offset inside a surrogate pair is converted to
     /// the start of the character.
     pub fn to_byte(&self, unit: usize) -> usize {
-        if self.units.is_empty() {
+        if self.unit_by_byte.is_empty() {
             return unit.min(self.byte_length);
         }
-        let byte = self.units.partition_point(|before| (*before as usize) < unit);
-        match self.units.get(byte) {
+        let byte = self.unit_by_byte.partition_point(|before| (*before as usize) < unit);
+        match self.unit_by_byte.get(byte) {
             Some(units_before) if *units_before as usize == unit => byte,
             // The offset lies inside a surrogate pair.
-            _ => self.units.partition_point(|before| (*before as usize) + 1 < unit).min(self.byte_length),
+            _ => self
+                .unit_by_byte
+                .partition_point(|before| (*before as usize) + 1 < unit)
+                .min(self.byte_length),
         }
     }
 }

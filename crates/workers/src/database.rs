@@ -74,14 +74,14 @@ pub fn database_node(
 ) -> impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Clone + Send + Sync + 'static {
     let databases = Arc::new(databases);
     move |node| {
-        let query = Arc::new(Query::read(&node.config, &databases)?);
+        let query = Arc::new(Query::from_config(&node.config, &databases)?);
         Ok(from_fn(move |_| {
             let query = query.clone();
             async move {
                 let connection = query.database.open()?;
                 // If this future is dropped, for example at the time limit, the query ends.
                 let _guard = InterruptOnDrop(connection.get_interrupt_handle());
-                let asked = tokio::task::spawn_blocking(move || query.execute(&connection));
+                let asked = tokio::task::spawn_blocking(move || query.run_query(&connection));
                 asked.await?
             }
         }))
@@ -98,12 +98,12 @@ impl Drop for InterruptOnDrop {
 
 struct Query {
     database: Database,
-    text: String,
+    sql: String,
     parameters: Value,
 }
 
 impl Query {
-    fn read(config: &Value, databases: &BTreeMap<String, Database>) -> Result<Query, ProcessError> {
+    fn from_config(config: &Value, databases: &BTreeMap<String, Database>) -> Result<Query, ProcessError> {
         let no_fields = Map::new();
         let fields = config.as_object().unwrap_or(&no_fields);
         if let Some(name) = fields.keys().find(|name| !CONFIG_FIELDS.contains(&&***name)) {
@@ -119,12 +119,12 @@ impl Query {
         let unknown = || format!("`config.connection` must name a database that is allowed: {}", known());
         let database = database.cloned().ok_or_else(unknown)?;
         let parameters = PARAMETER_FIELDS.iter().find_map(|name| fields.get(*name)).cloned();
-        Ok(Query { database, text, parameters: parameters.unwrap_or_default() })
+        Ok(Query { database, sql: text, parameters: parameters.unwrap_or_default() })
     }
 
-    fn execute(&self, connection: &Connection) -> Result<Value, ProcessError> {
-        let mut statement = connection.prepare(&self.text)?;
-        self.bind(&mut statement)?;
+    fn run_query(&self, connection: &Connection) -> Result<Value, ProcessError> {
+        let mut statement = connection.prepare(&self.sql)?;
+        self.bind_parameters(&mut statement)?;
         let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
         if let Some(name) = columns.iter().enumerate().find(|(at, name)| columns[..*at].contains(name)) {
             return Err(format!("two columns are called `{}`; name one of them with AS", name.1).into());
@@ -148,7 +148,7 @@ impl Query {
         Ok(json!({"row_count": data.len(), "data": data, "changes": changes}))
     }
 
-    fn bind(&self, statement: &mut Statement<'_>) -> Result<(), ProcessError> {
+    fn bind_parameters(&self, statement: &mut Statement<'_>) -> Result<(), ProcessError> {
         let wanted = statement.parameter_count();
         match &self.parameters {
             Value::Null if wanted == 0 => {}

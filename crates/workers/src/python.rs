@@ -13,10 +13,10 @@ use tokio::process::{Child, Command};
 
 /// The Python script that the interpreter runs. It reads the node's code and input, sets the
 /// limits, and then runs the code.
-const SCRIPT: &str = include_str!("python.py");
+const RUNNER_SCRIPT: &str = include_str!("python.py");
 
 /// Maximum number of bytes of a process's error output that an error message quotes.
-const MAX_QUOTED_BYTES: u64 = 2000;
+const MAX_QUOTED_ERROR_BYTES: u64 = 2000;
 
 /// The config fields that a `PYTHON` node may have. The engine that runs the plan enforces
 /// `timeout`.
@@ -199,7 +199,7 @@ impl Python {
         let mut command = Command::new(&self.program);
         command
             // Isolated: no settings from the environment, and no modules from the current folder.
-            .args(["-I", "-B", "-c", SCRIPT])
+            .args(["-I", "-B", "-c", RUNNER_SCRIPT])
             .current_dir(folder)
             .env_clear()
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
@@ -213,10 +213,10 @@ impl Python {
     }
 }
 
-/// Returns the last [`MAX_QUOTED_BYTES`] bytes of a file as text, on one line.
+/// Returns the last [`MAX_QUOTED_ERROR_BYTES`] bytes of a file as text, on one line.
 fn read_end(file: &mut File) -> io::Result<String> {
     let length = file.seek(SeekFrom::End(0))?;
-    file.seek(SeekFrom::Start(length.saturating_sub(MAX_QUOTED_BYTES)))?;
+    file.seek(SeekFrom::Start(length.saturating_sub(MAX_QUOTED_ERROR_BYTES)))?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes);

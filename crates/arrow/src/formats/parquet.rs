@@ -43,31 +43,32 @@ const ROWS_PER_GROUP: usize = 1 << 17;
 const MAX_FOOTER_TRIES: usize = 100;
 
 /// Number of bytes at the end of a truncated file that are searched for a footer.
-const SEARCH_WINDOW_BYTES: u64 = 64 << 20;
+const FOOTER_SEARCH_WINDOW_BYTES: u64 = 64 << 20;
 
 pub(super) struct ParquetSource {
     reader: ParquetRecordBatchReader,
     schema: SchemaRef,
     /// Number of readable rows in the file, to report the progress.
-    rows: u64,
+    row_count: u64,
     /// Number of rows that were read so far.
     rows_read: u64,
     /// Message about the lost end of the file; `None` if the file is not truncated.
-    cut: Option<Message>,
+    cut_message: Option<Message>,
 }
 
-/// The first `length` bytes of a file, read as if they were a complete file.
+/// The first `byte_length` bytes of a file, read as if they were a complete file.
 struct FilePrefix {
     file: File,
-    length: u64,
+    byte_length: u64,
 }
 
 impl FilePrefix {
-    /// Creates a prefix of `length` bytes, and checks that the metadata at its end is complete.
-    fn new(file: File, length: u64) -> Result<FilePrefix, Message> {
-        let prefix = FilePrefix { file, length };
+    /// Creates a prefix of `byte_length` bytes, and checks that the metadata at its end is
+    /// complete.
+    fn new(file: File, byte_length: u64) -> Result<FilePrefix, Message> {
+        let prefix = FilePrefix { file, byte_length };
         let to_message = |error: ParquetError| Message::verbatim(error.to_string());
-        let end = length
+        let end = byte_length
             .checked_sub(FOOTER_TAIL_BYTES)
             .ok_or_else(|| message!("it is shorter than any Parquet file"))?;
         let end_bytes = prefix.file.get_bytes(end, FOOTER_TAIL_BYTES as usize).map_err(to_message)?;
@@ -84,7 +85,7 @@ impl FilePrefix {
 
 impl Length for FilePrefix {
     fn len(&self) -> u64 {
-        self.length
+        self.byte_length
     }
 }
 
@@ -95,10 +96,10 @@ impl ChunkReader for FilePrefix {
         // The library also requests the bytes after each page header, but never uses them. These
         // bytes need not be a valid header. So a page header is read and checked only when the
         // library reads from the returned `CheckedHeader`.
-        let is_end = start.checked_add(FOOTER_TAIL_BYTES) == Some(self.length);
+        let is_end = start.checked_add(FOOTER_TAIL_BYTES) == Some(self.byte_length);
         let bytes = if is_end { self.get_bytes(start, FOOTER_TAIL_BYTES as usize)? } else { Bytes::new() };
-        let head = if is_end { None } else { Some((self.file.try_clone()?, start)) };
-        Ok(CheckedHeader { head, bytes: Cursor::new(bytes) })
+        let unread_header = if is_end { None } else { Some((self.file.try_clone()?, start)) };
+        Ok(CheckedHeader { unread_header, bytes: Cursor::new(bytes) })
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
@@ -111,15 +112,15 @@ impl ChunkReader for FilePrefix {
 /// offset. The first read checks this header before the library gets any bytes.
 struct CheckedHeader {
     /// File and offset of the page header, until it is read; then `None`.
-    head: Option<(File, u64)>,
+    unread_header: Option<(File, u64)>,
     bytes: Cursor<Bytes>,
 }
 
 impl Read for CheckedHeader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if let Some((file, start)) = self.head.take() {
+        if let Some((file, start)) = self.unread_header.take() {
             let page = SkippedRecord::read(file.get_read(start).map_err(io::Error::other)?)?;
-            let (compressed, uncompressed) = (page.compressed, page.uncompressed);
+            let (compressed, uncompressed) = (page.compressed_bytes, page.uncompressed_bytes);
             if compressed < 0
                 || uncompressed > MAX_UNCHECKED_BYTES.max(MAX_COMPRESSION_RATIO.saturating_mul(compressed))
             {
@@ -127,8 +128,8 @@ impl Read for CheckedHeader {
                     "a page of {compressed} bytes would become {uncompressed} bytes; write fewer rows per page"
                 )));
             }
-            if page.values > uncompressed {
-                let values = page.values;
+            if page.value_count > uncompressed {
+                let values = page.value_count;
                 let error_text =
                     format!("a dictionary of {uncompressed} bytes claims to have {values} values");
                 return Err(io::Error::other(error_text));
@@ -166,12 +167,12 @@ impl ParquetSource {
 
     fn from_builder(
         builder: ParquetRecordBatchReaderBuilder<FilePrefix>,
-        cut: Option<Message>,
+        cut_message: Option<Message>,
     ) -> Result<ParquetSource, FormatError> {
-        let rows = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
+        let row_count = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
         let schema = Arc::clone(builder.schema());
         let reader = catch_panic(|| builder.with_batch_size(ROWS_PER_BATCH).build()).map_err(FormatError)?;
-        Ok(ParquetSource { reader, schema, rows, rows_read: 0, cut })
+        Ok(ParquetSource { reader, schema, row_count, rows_read: 0, cut_message })
     }
 }
 
@@ -187,7 +188,7 @@ fn open_longest_prefix(
     mut file: File,
     length: u64,
 ) -> Result<Option<(ParquetRecordBatchReaderBuilder<FilePrefix>, u64)>, FormatError> {
-    let window_start = length.saturating_sub(SEARCH_WINDOW_BYTES);
+    let window_start = length.saturating_sub(FOOTER_SEARCH_WINDOW_BYTES);
     let bytes = read_from(&mut file, window_start)?;
     let offsets = (0..bytes.len().saturating_sub(FILE_MAGIC.len())).rev();
     for offset in offsets.filter(|offset| bytes[*offset..].starts_with(FILE_MAGIC)).take(MAX_FOOTER_TRIES) {
@@ -216,11 +217,11 @@ impl Source for ParquetSource {
 
     #[allow(clippy::cast_precision_loss, reason = "a share needs few digits")]
     fn share(&self) -> Option<f64> {
-        (self.rows > 0).then(|| self.rows_read as f64 / self.rows as f64)
+        (self.row_count > 0).then(|| self.rows_read as f64 / self.row_count as f64)
     }
 
     fn cut(&self) -> Option<&Message> {
-        self.cut.as_ref()
+        self.cut_message.as_ref()
     }
 }
 
@@ -229,7 +230,7 @@ pub(super) struct ParquetSink<W: Write + Send> {
     columns: SchemaDescPtr,
     properties: WriterProperties,
     /// Number of row groups that the most recently written footer covers.
-    footer_groups: usize,
+    row_groups_in_footer: usize,
 }
 
 impl<W: Write + Send> ParquetSink<W> {
@@ -246,7 +247,7 @@ impl<W: Write + Send> ParquetSink<W> {
             writer: writer.map_err(FormatError::new)?,
             columns: Arc::new(columns),
             properties,
-            footer_groups: 0,
+            row_groups_in_footer: 0,
         })
     }
 
@@ -254,10 +255,10 @@ impl<W: Write + Send> ParquetSink<W> {
     /// ignore this footer.
     fn write_footer(&mut self) -> Result<(), FormatError> {
         let groups = self.writer.flushed_row_groups();
-        if groups.len() == self.footer_groups {
+        if groups.len() == self.row_groups_in_footer {
             return Ok(());
         }
-        self.footer_groups = groups.len();
+        self.row_groups_in_footer = groups.len();
         let file = FileMetaData::new(
             self.properties.writer_version().as_num(),
             groups.iter().map(|group| group.num_rows()).sum(),
@@ -293,7 +294,7 @@ mod tests {
     fn read_page_header(bytes: &[u8]) -> Result<Vec<u8>, String> {
         let mut file = tempfile::tempfile().expect("a file");
         file.write_all(&[bytes, &[0; 100]].concat()).expect("it can be written");
-        let beginning = FilePrefix { file, length: bytes.len() as u64 + 100 };
+        let beginning = FilePrefix { file, byte_length: bytes.len() as u64 + 100 };
         let mut head = Vec::new();
         let mut read = beginning.get_read(0).expect("it is not read yet");
         read.read_to_end(&mut head).map(|_| head).map_err(|error| error.to_string())
@@ -305,7 +306,7 @@ mod tests {
     fn unread_bytes_are_not_checked() {
         let mut file = tempfile::tempfile().expect("a file");
         file.write_all(&[0xff; 100]).expect("it can be written");
-        let mut read = FilePrefix { file, length: 100 }.get_read(7).expect("it is not read yet");
+        let mut read = FilePrefix { file, byte_length: 100 }.get_read(7).expect("it is not read yet");
         assert!(read.read(&mut [0; 8]).is_err());
     }
 

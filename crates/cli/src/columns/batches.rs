@@ -78,7 +78,7 @@ struct WorkerState<W> {
     columns: Option<AnswerColumns>,
     summary: Summary,
     /// Number of messages that were rejected because they are not valid.
-    rejected: usize,
+    rejected_count: usize,
 }
 
 /// Destination of the results: standard output or a file.
@@ -165,14 +165,14 @@ fn write_error(error: impl Display) -> CliError {
 /// discarded.
 struct StdoutWriter {
     inner: Box<dyn Write + Send>,
-    closed: Arc<AtomicBool>,
+    is_closed: Arc<AtomicBool>,
 }
 
 impl StdoutWriter {
     fn try_write<T>(&mut self, result: io::Result<T>, value_if_closed: T) -> io::Result<T> {
         match result {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {
-                self.closed.store(true, Ordering::Relaxed);
+                self.is_closed.store(true, Ordering::Relaxed);
                 Ok(value_if_closed)
             }
             result => result,
@@ -209,7 +209,7 @@ impl ColumnArgs {
             worker: worker(),
             columns: columns.then(|| (mode.answers)()),
             summary: Summary::default(),
-            rejected: 0,
+            rejected_count: 0,
         };
         let format_name = self.input_format(stream.input_path());
         if format_name == LINES_FORMAT {
@@ -293,7 +293,7 @@ impl ColumnArgs {
             None => formats::open_stream(format, input, size),
         };
         let (source, progress) = (source.map_err(read_error)?, InputProgress::new(size));
-        Ok(ProgressSource { source, progress, size, name: stream_name(stream), rows: 0 })
+        Ok(ProgressSource { source, progress, size, source_name: stream_name(stream), rows_read: 0 })
     }
 
     fn create_output<'o>(&self, schema: &SchemaRef, out: &'o mut Out) -> Result<ResultOutput<'o>, CliError> {
@@ -322,7 +322,7 @@ impl ColumnArgs {
             Some(writer) => Box::new(writer),
             None => Box::new(BufWriter::new(StdoutWriter {
                 inner: stdio::open_stdout(),
-                closed: Arc::clone(&closed),
+                is_closed: Arc::clone(&closed),
             })),
         };
         let sink = formats::create_sink(parse_format(&form)?, schema, out).map_err(write_error)?;
@@ -349,7 +349,7 @@ fn answer_all<W: Worker>(
     let (mut summary, mut rejected, mut workers) = (Summary::default(), 0, Vec::new());
     for state in states {
         summary.merge(state.summary);
-        rejected += state.rejected;
+        rejected += state.rejected_count;
         workers.push(state.worker);
     }
     Ok((workers, summary, rejected))
@@ -371,9 +371,9 @@ struct ProgressSource {
     source: Box<dyn Source>,
     progress: InputProgress,
     size: Option<u64>,
-    name: String,
+    source_name: String,
     /// Number of rows read so far from the source.
-    rows: u64,
+    rows_read: u64,
 }
 
 impl ProgressSource {
@@ -386,7 +386,8 @@ impl ProgressSource {
         reason = "a bar"
     )]
     fn next_batch(&mut self) -> Result<Option<InputBatch>, CliError> {
-        let read_error = |error: FormatError| CliError::usage(error.with_file_name(&self.name).to_message());
+        let read_error =
+            |error: FormatError| CliError::usage(error.with_file_name(&self.source_name).to_message());
         let part = match self.source.next() {
             // After a signal, reading stops at once, even within a batch.
             _ if signals::caught_signal().is_some() => return Ok(None),
@@ -396,8 +397,8 @@ impl ProgressSource {
         if let (Some(size), Some(share)) = (self.size, self.source.share()) {
             self.progress.set_position((share * size as f64) as u64);
         }
-        let first_row = self.rows + 1;
-        self.rows += part.batch.num_rows() as u64;
+        let first_row = self.rows_read + 1;
+        self.rows_read += part.batch.num_rows() as u64;
         Ok(Some(InputBatch::Rows(part, first_row)))
     }
 }
@@ -413,7 +414,7 @@ impl<W: Worker> WorkerState<W> {
             (InputBatch::Rows(part, first_row), None) => self.answer_rows(&part, first_row, messages)?,
             (InputBatch::Lines(chunk), _) => {
                 let (text, rejected) = stream::answer_chunk(&mut self.worker, &chunk);
-                self.rejected += rejected;
+                self.rejected_count += rejected;
                 text
             }
         };
@@ -427,7 +428,7 @@ impl<W: Worker> WorkerState<W> {
     /// Decides a batch of rows directly on its columns. `first_row` is the number of the batch's
     /// first row in the input.
     fn decide_batch(&mut self, part: &Part, first_row: u64) -> Result<OutputBatch, CliError> {
-        let WorkerState { decider: Some(decider), summary, rejected, columns, .. } = self else {
+        let WorkerState { decider: Some(decider), summary, rejected_count, columns, .. } = self else {
             return Ok(OutputBatch::Lines(Vec::new()));
         };
         let mut decided = 0;
@@ -436,7 +437,7 @@ impl<W: Worker> WorkerState<W> {
             summary.count_decision(decision);
         });
         let answers = answers.map_err(|error| CliError::usage(error.to_message()))?;
-        *rejected += part.batch.num_rows() - decided;
+        *rejected_count += part.batch.num_rows() - decided;
         if columns.is_some() {
             return Ok(OutputBatch::Columns(answers));
         }
@@ -454,7 +455,7 @@ impl<W: Worker> WorkerState<W> {
         first_row: u64,
         messages: Option<&Messages>,
     ) -> Result<Vec<u8>, CliError> {
-        let (WorkerState { worker, rejected, .. }, mut text) = (self, Vec::new());
+        let (WorkerState { worker, rejected_count, .. }, mut text) = (self, Vec::new());
         let Some(messages) = messages else { return Ok(text) };
         let outcome = messages.convert_each(part, |row, message| {
             let number = first_row + row as u64;
@@ -468,7 +469,7 @@ impl<W: Worker> WorkerState<W> {
                     LineOutcome::Rejected
                 }
             };
-            *rejected += usize::from(outcome == LineOutcome::Rejected);
+            *rejected_count += usize::from(outcome == LineOutcome::Rejected);
         });
         outcome.map(|()| text).map_err(|error| CliError::usage(error.to_message()))
     }

@@ -68,7 +68,8 @@ pub fn open_existing(place: &Path, name: Option<&str>) -> Result<PersistentStore
 fn open_shared(place: &Path, name: Option<&str>, creates: bool) -> Result<PersistentStore, CliError> {
     let wrong = |error: StoreError| CliError::usage(Message::verbatim(error.0));
     let mut address = SharedAddress::parse(&place.to_string_lossy()).map_err(wrong)?;
-    if let Some(password) = crate::variables::read_optional(PASSWORD_VARIABLE).filter(|text| !text.is_empty())
+    if let Some(password) =
+        crate::variables::read_optional_variable(PASSWORD_VARIABLE).filter(|text| !text.is_empty())
     {
         address = address.with_password(&password);
     }

@@ -12,7 +12,7 @@ use tokio::runtime::Runtime;
 
 /// The environment variable with the API key of the model, if `--model-key` names no other
 /// variable.
-const KEY_VARIABLE: &str = "RULEC_MODEL_KEY";
+const MODEL_KEY_VARIABLE: &str = "RULEC_MODEL_KEY";
 
 /// Creates the client of a language model, which may call only the host of `address`. `option` is
 /// the command-line option that names the address, for error messages. `key_variable` is the value
@@ -27,7 +27,7 @@ pub fn chat_model(
     let hosts = AllowedHosts::of_url(address).map_err(|error| to_error(error.to_message()))?;
     let client = HttpClient::new(hosts, limits).map_err(|error| to_error(error.to_message()))?;
     let model = ChatModel::new(client, address, name).map_err(|error| to_error(error.to_message()))?;
-    match read_secret("--model-key", key_variable, Some(KEY_VARIABLE))? {
+    match read_secret("--model-key", key_variable, Some(MODEL_KEY_VARIABLE))? {
         Some(key) => model.key(key).map_err(|error| to_error(error.to_message())),
         None => Ok(model),
     }

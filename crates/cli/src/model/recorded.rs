@@ -18,7 +18,7 @@ use crate::stream::LogFile;
 
 /// Number of bytes of a request's key, large enough that two requests never have the same key by
 /// chance.
-const KEY_BYTES: usize = 16;
+const REQUEST_KEY_BYTES: usize = 16;
 
 /// One line of a file of recorded answers.
 #[derive(Serialize, Deserialize)]
@@ -49,7 +49,7 @@ struct Contents {
     answers: HashMap<String, ModelAnswer>,
     /// The file to which new answers are appended; `None` if answers are only read.
     #[cfg(feature = "http")]
-    appended: Option<LogFile>,
+    appended_file: Option<LogFile>,
 }
 
 impl AnswerFile {
@@ -83,9 +83,9 @@ impl AnswerFile {
     /// it does not exist.
     #[cfg(feature = "http")]
     pub fn append(path: &Path) -> Result<AnswerFile, CliError> {
-        let appended = LogFile::open(path)?;
+        let appended_file = LogFile::open(path)?;
         let file = AnswerFile::read(path)?;
-        file.lock().appended = Some(appended);
+        file.lock().appended_file = Some(appended_file);
         Ok(file)
     }
 
@@ -108,7 +108,7 @@ impl AnswerFile {
         let recorded = RecordedAnswer { key: key.clone(), question, answer: id, reason, text };
         let mut line = Vec::new();
         crate::stream::write_json(&mut line, &recorded);
-        if let Some(file) = &mut contents.appended {
+        if let Some(file) = &mut contents.appended_file {
             // Flushes at once, so that a crash does not lose an answer that the model has charged
             // for.
             file.write(&line).and_then(|()| file.flush()).map_err(|error| NoAnswer::Unavailable {
@@ -128,7 +128,7 @@ impl AnswerFile {
 /// Returns the key of a request: a hash of everything that the model receives.
 fn request_key(request: &ModelRequest) -> String {
     let hash = Sha256::digest(request.to_json().to_string());
-    hash[..KEY_BYTES].iter().fold(String::new(), |mut key, byte| {
+    hash[..REQUEST_KEY_BYTES].iter().fold(String::new(), |mut key, byte| {
         // Writing to a string cannot fail.
         let _ = write!(key, "{byte:02x}");
         key

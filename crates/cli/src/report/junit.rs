@@ -6,7 +6,7 @@ use crate::escape::escape_xml;
 use rulec::Severity;
 
 /// A test case of a JUnit suite.
-pub struct Case {
+pub struct JunitCase {
     pub name: String,
     pub result: CaseResult,
 }
@@ -25,8 +25,9 @@ pub enum CaseResult {
 
 /// Converts findings to one JUnit suite per file. A file without findings has one test case that
 /// passes. A warning fails only if it is denied.
-pub fn build_suites(files: &[String], findings: &[ReportedDiagnostic<'_>]) -> Vec<(String, Vec<Case>)> {
-    let mut suites: Vec<(String, Vec<Case>)> = files.iter().map(|file| (file.clone(), Vec::new())).collect();
+pub fn build_suites(files: &[String], findings: &[ReportedDiagnostic<'_>]) -> Vec<(String, Vec<JunitCase>)> {
+    let mut suites: Vec<(String, Vec<JunitCase>)> =
+        files.iter().map(|file| (file.clone(), Vec::new())).collect();
     for reported in findings {
         let file = reported.primary_location().file;
         let index = suites.iter().position(|(name, _)| *name == file).unwrap_or_else(|| {
@@ -36,30 +37,31 @@ pub fn build_suites(files: &[String], findings: &[ReportedDiagnostic<'_>]) -> Ve
         suites[index].1.push(build_case(reported));
     }
     for (_, cases) in suites.iter_mut().filter(|(_, cases)| cases.is_empty()) {
-        cases.push(Case { name: "check".to_owned(), result: CaseResult::Passed });
+        cases.push(JunitCase { name: "check".to_owned(), result: CaseResult::Passed });
     }
     suites
 }
 
-fn build_case(reported: &ReportedDiagnostic<'_>) -> Case {
+fn build_case(reported: &ReportedDiagnostic<'_>) -> JunitCase {
     let (location, diagnostic) = (reported.primary_location(), &reported.diagnostic);
     let position = match (location.line, location.column) {
         (Some(line), Some(column)) => format!(" at {line}:{column}"),
         _ => String::new(),
     };
     let (code, text) = (diagnostic.code, format_concise(reported));
-    let result = match reported.denied || diagnostic.severity() == Severity::Error {
+    let result = match reported.is_denied || diagnostic.severity() == Severity::Error {
         true => CaseResult::Failed { kind: code.to_string(), message: diagnostic.message.to_string(), text },
         false => CaseResult::Noted(text),
     };
-    Case { name: format!("{code}{position}"), result }
+    JunitCase { name: format!("{code}{position}"), result }
 }
 
 /// Formats test suites as a JUnit XML document. `suites` are pairs of a suite's name and its test
 /// cases.
-pub fn render_document(title: &str, suites: &[(String, Vec<Case>)]) -> String {
-    let count_failed =
-        |cases: &[Case]| cases.iter().filter(|case| matches!(case.result, CaseResult::Failed { .. })).count();
+pub fn render_document(title: &str, suites: &[(String, Vec<JunitCase>)]) -> String {
+    let count_failed = |cases: &[JunitCase]| {
+        cases.iter().filter(|case| matches!(case.result, CaseResult::Failed { .. })).count()
+    };
     let tests: usize = suites.iter().map(|(_, cases)| cases.len()).sum();
     let failures: usize = suites.iter().map(|(_, cases)| count_failed(cases)).sum();
     let mut out = format!(

@@ -39,7 +39,7 @@ fn result_json(reported: &ReportedDiagnostic<'_>, codes: &[Code]) -> Json {
     let mut result = json!({
         "ruleId": diagnostic.code.as_str(),
         "ruleIndex": codes.binary_search(&diagnostic.code).unwrap_or_default(),
-        "level": reported.level(),
+        "level": reported.severity_word(),
         "message": { "text": message },
         "locations": [{ "physicalLocation": location_json(&reported.primary_location()) }],
     });

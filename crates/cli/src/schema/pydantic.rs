@@ -10,7 +10,7 @@ use unicode_ident::{is_xid_continue, is_xid_start};
 
 /// Names of attributes of pydantic's `BaseModel`, and names in type annotations. A field with such
 /// a name would hide the attribute or the type, so the field gets another name.
-const RESERVED_FIELDS: &[&str] = &[
+const RESERVED_FIELD_NAMES: &[&str] = &[
     "Any",
     "AwareDatetime",
     "Decimal",
@@ -35,14 +35,14 @@ const RESERVED_FIELDS: &[&str] = &[
     "validate",
 ];
 /// The keywords of Python 3, which cannot be attribute names.
-const KEYWORDS: &[&str] = &[
+const PYTHON_KEYWORDS: &[&str] = &[
     "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def",
     "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is",
     "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
 ];
 /// Names that the generated Python module imports, and constants of Python. No model may have such
 /// a name.
-const RESERVED_CLASSES: &[&str] = &[
+const RESERVED_CLASS_NAMES: &[&str] = &[
     "Any",
     "AwareDatetime",
     "BaseModel",
@@ -61,7 +61,7 @@ const JSON_SCHEMA_TYPES: &[&str] = &["boolean", "integer", "number", "string", "
 /// Returns Python source with the models of a rule set. `file` names the rules in the docstring of
 /// the module.
 pub fn write_models(rules: &Rules, file: &str) -> String {
-    let mut module = Module::default();
+    let mut module = PythonModule::default();
     module.write_class("Message", &rules.input_schema());
     for kind in payload::kinds(rules) {
         if let Ok(schema) = payload::schema(rules, kind) {
@@ -78,30 +78,30 @@ pub fn write_models(rules: &Rules, file: &str) -> String {
 
 /// A generated Python module with model classes. A class comes after the classes that it uses.
 #[derive(Default)]
-struct Module {
-    classes: String,
+struct PythonModule {
+    class_definitions: String,
     class_names: BTreeSet<String>,
     /// Pairs of a module and a name to import from it. The modules are `decimal`, `typing` and
     /// `pydantic`.
-    imports: BTreeSet<(&'static str, &'static str)>,
+    imported_names: BTreeSet<(&'static str, &'static str)>,
     /// Whether an optional field uses the Python function `_is_none`, which must then be defined.
     has_optional_fields: bool,
     /// The base classes of the written classes: `_Closed` for records that refuse undeclared
     /// fields, `_Open` for records that keep undeclared fields.
-    bases: BTreeSet<&'static str>,
+    base_class_names: BTreeSet<&'static str>,
 }
 
-impl Module {
+impl PythonModule {
     /// Writes the class of a record, after the classes of its inner records. Returns the name of
     /// the class, which is `wanted_name` unless another class has this name.
     fn write_class(&mut self, wanted_name: &str, schema: &Json) -> String {
         let mut name = wanted_name.to_owned();
-        while RESERVED_CLASSES.contains(&&*name) || !self.class_names.insert(name.clone()) {
+        while RESERVED_CLASS_NAMES.contains(&&*name) || !self.class_names.insert(name.clone()) {
             name.push('_');
         }
         let is_closed = schema["additionalProperties"] == false;
         let base = if is_closed { "_Closed" } else { "_Open" };
-        self.bases.insert(base);
+        self.base_class_names.insert(base);
         let mut body = String::new();
         if let Some(text) = schema["description"].as_str() {
             let _ = writeln!(body, "    {}", to_python(&Json::from(text)));
@@ -124,7 +124,7 @@ impl Module {
         if body.is_empty() {
             body.push_str("    pass\n");
         }
-        let _ = write!(self.classes, "\n\nclass {name}({base}):\n{body}");
+        let _ = write!(self.class_definitions, "\n\nclass {name}({base}):\n{body}");
         name
     }
 
@@ -168,7 +168,7 @@ impl Module {
         if options.is_empty() {
             return format!("{attribute}: {annotation}");
         }
-        self.imports.insert(("pydantic", "Field"));
+        self.imported_names.insert(("pydantic", "Field"));
         format!("{attribute}: {annotation} = Field({})", options.join(", "))
     }
 
@@ -183,7 +183,7 @@ impl Module {
         let fits_literal =
             |value: &Json| value.is_string() || value.is_boolean() || value.is_i64() || value.is_null();
         if !listed.is_empty() && listed.iter().all(fits_literal) {
-            self.imports.insert(("typing", "Literal"));
+            self.imported_names.insert(("typing", "Literal"));
             let values: Vec<String> = listed.iter().map(to_python).collect();
             return format!("Literal[{}]", values.join(", "));
         }
@@ -198,7 +198,7 @@ impl Module {
             _ => Vec::new(),
         };
         if schema["format"] == "decimal" {
-            self.imports.insert(("decimal", "Decimal"));
+            self.imported_names.insert(("decimal", "Decimal"));
             return if kinds.contains(&"null") { "Decimal | None" } else { "Decimal" }.to_owned();
         }
         let types: Vec<String> = JSON_SCHEMA_TYPES
@@ -207,7 +207,7 @@ impl Module {
             .map(|kind| self.annotation_of_type(class, kind, schema))
             .collect();
         if types.is_empty() {
-            self.imports.insert(("typing", "Any"));
+            self.imported_names.insert(("typing", "Any"));
             return "Any".to_owned();
         }
         types.join(" | ")
@@ -219,7 +219,7 @@ impl Module {
             "integer" => "int".to_owned(),
             "number" => "int | float".to_owned(),
             "string" if schema["format"] == "date-time" => {
-                self.imports.insert(("pydantic", "AwareDatetime"));
+                self.imported_names.insert(("pydantic", "AwareDatetime"));
                 "AwareDatetime".to_owned()
             }
             "string" => "str".to_owned(),
@@ -233,12 +233,16 @@ impl Module {
     }
 
     fn finish(mut self, file: &str) -> String {
-        self.imports.extend([("pydantic", "BaseModel"), ("pydantic", "ConfigDict")]);
+        self.imported_names.extend([("pydantic", "BaseModel"), ("pydantic", "ConfigDict")]);
         let title = format!("Models of {file}, written by `rulec schema --pydantic`.");
         let mut text = format!("{}\n\nfrom __future__ import annotations\n\n", to_python(&Json::from(title)));
         for (module, end) in [("decimal", "\n"), ("typing", "\n\n"), ("pydantic", "\n")] {
-            let names: Vec<&str> =
-                self.imports.iter().filter(|(from, _)| *from == module).map(|(_, name)| *name).collect();
+            let names: Vec<&str> = self
+                .imported_names
+                .iter()
+                .filter(|(from, _)| *from == module)
+                .map(|(_, name)| *name)
+                .collect();
             if !names.is_empty() {
                 let _ = write!(text, "from {module} import {}{end}", names.join(", "));
             } else if module == "typing" && text.contains("from decimal") {
@@ -248,14 +252,14 @@ impl Module {
         if self.has_optional_fields {
             text.push_str("\n\ndef _is_none(value: object) -> bool:\n    return value is None\n");
         }
-        for base in &self.bases {
+        for base in &self.base_class_names {
             let extra = if *base == "_Closed" { "forbid" } else { "allow" };
             let options = format!(
                 "extra=\"{extra}\", populate_by_name=True, serialize_by_alias=True, protected_namespaces=()"
             );
             let _ = write!(text, "\n\nclass {base}(BaseModel):\n    model_config = ConfigDict({options})\n");
         }
-        text + &self.classes
+        text + &self.class_definitions
     }
 }
 
@@ -273,8 +277,9 @@ fn to_class_name(name: &str) -> String {
 /// identifier or is reserved by Python or pydantic.
 fn to_attribute(field: &str) -> String {
     let name = to_identifier(field);
-    let is_reserved =
-        KEYWORDS.contains(&&*name) || RESERVED_FIELDS.contains(&&*name) || name.starts_with("model_");
+    let is_reserved = PYTHON_KEYWORDS.contains(&&*name)
+        || RESERVED_FIELD_NAMES.contains(&&*name)
+        || name.starts_with("model_");
     match name.strip_prefix('_') {
         Some(rest) => to_identifier(&format!("{}_", rest.trim_start_matches('_'))),
         None if is_reserved => format!("{name}_"),

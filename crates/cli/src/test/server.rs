@@ -1,7 +1,7 @@
 //! Implements `rulec test --server`: lets a running service run the tests of its rules, and prints
 //! the results.
 
-use super::{Args, Format, ReportedTest, TestTally, write_outcomes, write_test_summary};
+use super::{Args, ReportedTest, TestFormat, TestTally, write_outcomes, write_test_summary};
 use crate::escape::escape_texts;
 use crate::server::{Server, language_name, rules_name};
 use crate::term::{Out, Term};
@@ -13,22 +13,22 @@ use serde_json::{Value as Json, json};
 use std::path::Path;
 
 #[derive(Deserialize)]
-struct Overview {
-    rules: Vec<RuleSet>,
+struct ServiceOverview {
+    rules: Vec<ListedRuleSet>,
 }
 
 #[derive(Deserialize)]
-struct RuleSet {
+struct ListedRuleSet {
     name: String,
 }
 
 #[derive(Deserialize)]
-struct Answer {
-    tests: Vec<Test>,
+struct TestsAnswer {
+    tests: Vec<AnsweredTest>,
 }
 
 #[derive(Deserialize)]
-struct Test {
+struct AnsweredTest {
     name: String,
     file: Option<String>,
     line: usize,
@@ -52,11 +52,11 @@ pub(super) fn run(server: &Server, args: &Args, term: &Term, out: &mut Out) -> R
         if let Some(generation) = args.generation.generation {
             request["generation"] = generation.into();
         }
-        let mut answer = ask(server, &request)?;
-        if args.format == Format::Human {
+        let mut answer = ask_for_tests(server, &request)?;
+        if args.format == TestFormat::Human {
             escape_texts(&mut answer);
         }
-        let answer: Answer = server.deserialize_answer(answer)?;
+        let answer: TestsAnswer = server.deserialize_answer(answer)?;
         tally.note_names(args, answer.tests.iter().map(|test| test.name.as_str()));
         let selected = answer.tests.into_iter().filter(|test| args.selects(&test.name));
         let outcomes: Vec<ReportedTest> = selected.map(|test| test.into_reported_test(&shown)).collect();
@@ -66,8 +66,8 @@ pub(super) fn run(server: &Server, args: &Args, term: &Term, out: &mut Out) -> R
         }
     }
     write_test_summary(args, &tally, term, out)?;
-    let is_without_tests = args.fail_without_tests && tally.passed + tally.failed == 0;
-    Ok(if tally.failed > 0 || is_without_tests { Status::Errors } else { Status::Success })
+    let is_without_tests = args.fail_without_tests && tally.passed_count + tally.failed_count == 0;
+    Ok(if tally.failed_count > 0 || is_without_tests { Status::Errors } else { Status::Success })
 }
 
 /// Returns the names of the rule sets to test, each with the name that the output shows.
@@ -77,20 +77,20 @@ fn rule_sets_to_test(server: &Server, args: &Args) -> Result<Vec<(String, String
         return Ok(named.collect());
     }
     let overview = server.get("/v1/rules").map_err(|failure| failure.into_error())?;
-    let Overview { rules } = server.deserialize_answer(overview)?;
+    let ServiceOverview { rules } = server.deserialize_answer(overview)?;
     if let (Some(generation), true) = (args.generation.generation, rules.len() > 1) {
         return Err(CliError::usage(message!(
             "the service has several rules, and `--generation {generation}` is the generation of one: name the rules"
         )));
     }
-    Ok(rules.into_iter().map(|RuleSet { name }| (name.clone(), name)).collect())
+    Ok(rules.into_iter().map(|ListedRuleSet { name }| (name.clone(), name)).collect())
 }
 
-fn ask(server: &Server, request: &Json) -> Result<Json, CliError> {
+fn ask_for_tests(server: &Server, request: &Json) -> Result<Json, CliError> {
     server.ask("/v1/test", request.to_string()).map_err(|failure| failure.into_error())
 }
 
-impl Test {
+impl AnsweredTest {
     /// Returns the outcome as the output shows it. `shown` is the path of the rules as the user
     /// named them. The file of the test is shown in the same folder.
     fn into_reported_test(self, shown: &str) -> ReportedTest {
@@ -101,7 +101,7 @@ impl Test {
             line: self.line,
             column: self.column,
             name: self.name,
-            passed: self.passed,
+            has_passed: self.passed,
             expected: self.expected,
             actual: Message::verbatim(self.actual),
             explanation: self.explanation,

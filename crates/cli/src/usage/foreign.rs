@@ -68,18 +68,18 @@ const FOREIGN_OPTIONS: &[(&[&str], &[&str])] = &[
 ];
 
 /// Options by which other programs name the files that `rulec` takes as arguments.
-const FILE_OPTIONS: &[&str] = &["messages", "message", "input", "data", "file", "i", "rules", "r"];
+const FOREIGN_FILE_OPTIONS: &[&str] = &["messages", "message", "input", "data", "file", "i", "rules", "r"];
 
 /// Returns the arguments after the names `path` of the subcommand. Options such as `--lang zh` may
 /// precede the command.
-fn after_command<'a, 't>(path: &[&str], texts: &'a [&'t str]) -> &'a [&'t str] {
+fn texts_after_command<'a, 't>(path: &[&str], texts: &'a [&'t str]) -> &'a [&'t str] {
     let last = path.last().and_then(|name| texts.iter().position(|text| text == name));
     last.map_or(texts, |at| &texts[at + 1..])
 }
 
 /// Returns the number of texts at the start of `texts` that are options of `root` or values of such
 /// options.
-fn leading_options(root: &Command, texts: &[&str]) -> usize {
+fn count_leading_options(root: &Command, texts: &[&str]) -> usize {
     let mut count = 0;
     while let Some(text) = texts.get(count).filter(|text| text.starts_with('-')) {
         let names = |arg: &&clap::Arg| {
@@ -117,7 +117,7 @@ pub(super) fn meant_option(verb: &Command, written: &str) -> Option<String> {
 /// `--write` for `rulec fmt`, which always writes. `None` for other options. `verb` is the
 /// subcommand, and `path` are its names. `texts` are the arguments of this run after the program's
 /// name, and `written` is the option as the user wrote it.
-pub(super) fn needless_option<'t>(
+pub(super) fn needless_option_tip<'t>(
     verb: &Command,
     path: &[&str],
     texts: &[&'t str],
@@ -126,14 +126,14 @@ pub(super) fn needless_option<'t>(
     let name = written.trim_start_matches('-').split('=').next()?.to_lowercase().replace('_', "-");
     let command = path.join(" ");
     let has = |long: &str| verb.get_arguments().any(|arg| arg.get_long() == Some(long));
-    let given = after_command(path, texts);
+    let given = texts_after_command(path, texts);
     // Returns the argument in a text: the text itself, or the value of an option that the
     // subcommand lacks. `None` for the name of such an option.
     let argument = |text: &'t str| {
         let (option, value) =
             text.split_once('=').map_or((text, None), |(option, value)| (option, Some(value)));
         let name = option.trim_start_matches('-');
-        let is_file = option.starts_with('-') && FILE_OPTIONS.contains(&name) && !has(name);
+        let is_file = option.starts_with('-') && FOREIGN_FILE_OPTIONS.contains(&name) && !has(name);
         match text.strip_prefix(written).map(|value| value.trim_start_matches('=')) {
             Some(value) => Some(value).filter(|value| !value.is_empty()),
             None if is_file => value,
@@ -146,7 +146,10 @@ pub(super) fn needless_option<'t>(
             // The rules come before the messages.
             arguments.sort_by_key(|text| !text.ends_with(".rules"));
         }
-        format!("rulec {command} {}", arguments.into_iter().map(shell_word).collect::<Vec<_>>().join(" "))
+        format!(
+            "rulec {command} {}",
+            arguments.into_iter().map(quote_for_shell).collect::<Vec<_>>().join(" ")
+        )
     };
     let message_in_option = || {
         let message = given.iter().filter_map(|text| argument(text)).find(|text| text.starts_with('{'));
@@ -170,7 +173,7 @@ pub(super) fn needless_option<'t>(
             let message = message_in_option()?;
             let rules =
                 given.iter().filter_map(|text| argument(text)).find(|text| !text.starts_with(['-', '{']))?;
-            let (message, rules) = (shell_word(message), shell_word(rules));
+            let (message, rules) = (quote_for_shell(message), quote_for_shell(rules));
             message!(
                 "messages are read from a file or standard input: `echo {message} | rulec {command} {rules}`"
             )
@@ -178,7 +181,10 @@ pub(super) fn needless_option<'t>(
         "code" | "word" | "c" if path == ["explain"] => {
             message!("the code follows without an option: `{}`", usage())
         }
-        name if FILE_OPTIONS.contains(&name) && verb.get_positionals().count() > 0 && !has("input") => {
+        name if FOREIGN_FILE_OPTIONS.contains(&name)
+            && verb.get_positionals().count() > 0
+            && !has("input") =>
+        {
             message!("files are named without an option: `{}`", usage())
         }
         _ => return None,
@@ -219,7 +225,7 @@ const DIFF_OPTIONS: &[&str] = &[
 
 /// Names of options by which other programs set an argument of a subcommand, with the name of the
 /// argument in the usage text.
-const ARGUMENT_OPTIONS: &[(&[&str], &str)] = &[
+const OPTIONS_THAT_ARE_ARGUMENTS: &[(&[&str], &str)] = &[
     (&["route", "rule", "expected"], "ROUTE"),
     (&["system", "kind", "type", "from", "format"], "SYSTEM"),
     (&["dir", "directory", "folder", "path"], "DIR"),
@@ -228,8 +234,8 @@ const ARGUMENT_OPTIONS: &[(&[&str], &str)] = &[
 /// Returns the remedy for an option with a value that the subcommand takes as an argument without
 /// an option. For example, `rulec why-not a.rules --route refunds` should be
 /// `rulec why-not a.rules refunds`. `None` for other options. The parameters are the same as for
-/// [`needless_option`].
-pub(super) fn argument_option(
+/// [`needless_option_tip`].
+pub(super) fn argument_option_tip(
     verb: &Command,
     path: &[&str],
     texts: &[&str],
@@ -238,14 +244,14 @@ pub(super) fn argument_option(
     let name = written.trim_start_matches('-').split('=').next()?.to_lowercase().replace('_', "-");
     let named = |arg: &&clap::Arg| {
         let is_meant = |value: &clap::builder::Str| {
-            let row = ARGUMENT_OPTIONS.iter().find(|(_, argument)| *argument == value.as_str());
+            let row = OPTIONS_THAT_ARE_ARGUMENTS.iter().find(|(_, argument)| *argument == value.as_str());
             value.to_lowercase() == name || row.is_some_and(|(names, _)| names.contains(&name.as_str()))
         };
         arg.get_value_names().is_some_and(|names| names.iter().any(is_meant))
     };
     let index = verb.get_positionals().position(|arg| named(&arg))?;
-    // `needless_option` explains these names.
-    if FILE_OPTIONS.contains(&name.as_str()) || name == "code" {
+    // `needless_option_tip` explains these names.
+    if FOREIGN_FILE_OPTIONS.contains(&name.as_str()) || name == "code" {
         return None;
     }
     let takes_value = |text: &str| {
@@ -258,7 +264,7 @@ pub(super) fn argument_option(
     };
     // The arguments, the options with their values, and the value of the unknown option.
     let (mut arguments, mut options, mut value) = (Vec::new(), Vec::new(), None);
-    let mut given = after_command(path, texts).iter().copied();
+    let mut given = texts_after_command(path, texts).iter().copied();
     let option = written.split('=').next()?;
     while let Some(text) = given.next() {
         match text.split_once('=') {
@@ -272,7 +278,7 @@ pub(super) fn argument_option(
         }
     }
     arguments.insert(index.min(arguments.len()), value?);
-    let words: Vec<String> = arguments.into_iter().chain(options).map(shell_word).collect();
+    let words: Vec<String> = arguments.into_iter().chain(options).map(quote_for_shell).collect();
     let name = verb.get_positionals().nth(index)?.to_string();
     Some(message!("`{name}` is an argument and no option: `rulec {} {}`", path.join(" "), words.join(" ")))
 }
@@ -280,15 +286,16 @@ pub(super) fn argument_option(
 /// Returns the remedy if the user wants to explain a decision with `rulec explain`, which explains
 /// only codes and words. The remedy is the same command with `rulec why`. `None` for other
 /// subcommands, and if no argument is a rules file.
-pub fn explained_decision(path: &[&str], texts: &[&str]) -> Option<Message> {
-    let given = after_command(path, texts);
+pub fn explained_decision_tip(path: &[&str], texts: &[&str]) -> Option<Message> {
+    let given = texts_after_command(path, texts);
     let rules = given.iter().find(|text| text.ends_with(".rules")).filter(|_| path == ["explain"])?;
     let is_code = |text: &str| {
         let digits = text.strip_prefix(['E', 'W', 'e', 'w']).unwrap_or_default();
         digits.len() == 4 && digits.bytes().all(|byte| byte.is_ascii_digit())
     };
     let others = given.iter().filter(|text| *text != rules && !is_code(text));
-    let mut words: Vec<String> = [rules].into_iter().chain(others).map(|text| shell_word(text)).collect();
+    let mut words: Vec<String> =
+        [rules].into_iter().chain(others).map(|text| quote_for_shell(text)).collect();
     if words.len() == 1 {
         words.push("--input -".to_owned());
     }
@@ -300,15 +307,21 @@ pub fn explained_decision(path: &[&str], texts: &[&str]) -> Option<Message> {
 
 /// Returns the remedy if the kind of a document is missing before its file, as in `rulec import
 /// router.json`. `None` for other arguments.
-pub(super) fn missing_kind(verb: &Command, path: &[&str], texts: &[&str], value: &str) -> Option<Message> {
+pub(super) fn missing_kind_tip(
+    verb: &Command,
+    path: &[&str],
+    texts: &[&str],
+    value: &str,
+) -> Option<Message> {
     let first = verb.get_positionals().next()?;
     let kinds = first.get_possible_values();
     let kind = kinds.first()?.get_name();
-    let is_first = after_command(path, texts).first() == Some(&value);
+    let is_first = texts_after_command(path, texts).first() == Some(&value);
     if !is_first || !looks_like_argument(value) {
         return None;
     }
-    let words: Vec<String> = after_command(path, texts).iter().map(|text| shell_word(text)).collect();
+    let words: Vec<String> =
+        texts_after_command(path, texts).iter().map(|text| quote_for_shell(text)).collect();
     Some(message!(
         "the kind of the document comes before the file, as in `rulec {} {kind} {}`",
         path.join(" "),
@@ -318,7 +331,7 @@ pub(super) fn missing_kind(verb: &Command, path: &[&str], texts: &[&str], value:
 
 /// Returns an argument as a word of a shell command. The word is in single quotes unless it has
 /// only letters, digits and characters that are common in file names.
-pub(super) fn shell_word(text: &str) -> String {
+pub(super) fn quote_for_shell(text: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
     match !text.is_empty() && text.chars().all(is_plain) {
         true => text.to_owned(),
@@ -343,22 +356,22 @@ fn takes_messages(verb: &Command) -> bool {
 /// Returns the remedy for a command after its arguments: `rulec check a.rules` for `rulec a.rules
 /// check`. `texts` are the arguments after the program's name, and `written` is the unknown
 /// command. `None` if `written` is not the first argument, or if `texts` contain no command.
-pub(super) fn command_after_arguments(root: &Command, texts: &[&str], written: &str) -> Option<Message> {
-    let first = leading_options(root, texts);
+pub(super) fn command_after_arguments_tip(root: &Command, texts: &[&str], written: &str) -> Option<Message> {
+    let first = count_leading_options(root, texts);
     if texts.get(first) != Some(&written) {
         return None;
     }
     let at = texts.iter().position(|text| root.find_subcommand(text).is_some()).filter(|at| *at > first)?;
     let mut ordered = texts.to_vec();
     ordered[first..=at].rotate_right(1);
-    let ordered: Vec<String> = ordered.into_iter().map(shell_word).collect();
+    let ordered: Vec<String> = ordered.into_iter().map(quote_for_shell).collect();
     Some(message!("the command comes first: `rulec {}`", ordered.join(" ")))
 }
 
 /// Returns the remedy if a file and the kind of its document are in the wrong order, as in `rulec
 /// import router.json routes`. `None` for other arguments.
-pub(super) fn exchanged_values(verb: &Command, path: &[&str], texts: &[&str]) -> Option<Message> {
-    let [first, second] = after_command(path, texts) else { return None };
+pub(super) fn exchanged_values_tip(verb: &Command, path: &[&str], texts: &[&str]) -> Option<Message> {
+    let [first, second] = texts_after_command(path, texts) else { return None };
     let kinds: Vec<String> = verb
         .get_positionals()
         .flat_map(clap::Arg::get_possible_values)
@@ -371,7 +384,7 @@ pub(super) fn exchanged_values(verb: &Command, path: &[&str], texts: &[&str]) ->
 /// Returns the remedy for an argument that the subcommand does not accept. `texts` are the
 /// arguments of this run after the program's name. `path` are the names of the subcommand, such as
 /// `workflow run`.
-pub(super) fn surplus_argument(
+pub(super) fn surplus_argument_tip(
     verb: &Command,
     path: &[&str],
     texts: &[&str],
@@ -385,7 +398,7 @@ pub(super) fn surplus_argument(
     };
     // Values of options cannot be distinguished from arguments here. So the last remedies below are
     // given only if no option is present.
-    let given = after_command(path, texts);
+    let given = texts_after_command(path, texts);
     // `--next done shelved`: a list of values is written with commas.
     let list = given.iter().position(|text| *text == surplus).and_then(|at| {
         let (option, value) = (given.get(at.checked_sub(2)?)?, given.get(at - 1)?);
@@ -443,7 +456,7 @@ pub(super) fn surplus_argument(
 
 /// Returns the remedy if the rules are not the first argument, as in `rulec why "run it"
 /// support.rules`. `missing` is the first argument, which is no file. `None` for other commands.
-pub fn rules_come_first(missing: &Path) -> Option<Message> {
+pub fn rules_come_first_tip(missing: &Path) -> Option<Message> {
     let args: Vec<String> = std::env::args().collect();
     let verb = args.get(1)?;
     let is_rules = |text: &&String| {

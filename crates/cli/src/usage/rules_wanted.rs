@@ -1,25 +1,25 @@
 //! Explains what a subcommand reads, if the user names a file of messages where it expects rules.
 
-use super::foreign::shell_word;
+use super::foreign::quote_for_shell;
 use rulec::Message;
 use rulec_base::message;
 use std::path::Path;
 
 /// Subcommands whose arguments are a rules file and then a file of messages.
-const RULES_AND_MESSAGES: [&str; 2] = ["run", "bench"];
+const COMMANDS_WITH_RULES_AND_MESSAGES: [&str; 2] = ["run", "bench"];
 
 /// Subcommands that read a rules file and one message. The message is given by options or as text,
 /// not as a file.
-const RULES_AND_TEXT: [&str; 2] = ["why", "why-not"];
+const COMMANDS_WITH_RULES_AND_TEXT: [&str; 2] = ["why", "why-not"];
 
 /// Returns the remedy for a file of JSON where this run expects rules. `None` if the command line
 /// does not name the file.
-pub fn messages_for_rules(file: &Path) -> Option<Message> {
+pub fn messages_for_rules_tip(file: &Path) -> Option<Message> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    remedy(&args, file.to_str()?)
+    remedy_for_file(&args, file.to_str()?)
 }
 
-fn remedy(args: &[String], file: &str) -> Option<Message> {
+fn remedy_for_file(args: &[String], file: &str) -> Option<Message> {
     let at = args.iter().position(|arg| arg == file)?;
     let is_value = |index: usize| index > 0 && matches!(args[index - 1].as_str(), "--lang" | "--color");
     let verb = (0..at).find(|index| !args[*index].starts_with('-') && !is_value(*index))?;
@@ -31,19 +31,19 @@ fn remedy(args: &[String], file: &str) -> Option<Message> {
     let with_rules = |is_kept: bool| {
         let others = args.iter().filter(|arg| *arg != verb && *arg != file && *arg != rules);
         let first = [rules].into_iter().chain(is_kept.then_some(file));
-        let words = first.chain(others.map(String::as_str)).map(shell_word);
+        let words = first.chain(others.map(String::as_str)).map(quote_for_shell);
         format!("rulec {verb} {}", words.collect::<Vec<_>>().join(" "))
     };
-    let (file_word, rules_word) = (shell_word(file), shell_word(rules));
+    let (file_word, rules_word) = (quote_for_shell(file), quote_for_shell(rules));
     Some(match verb {
-        _ if RULES_AND_MESSAGES.contains(&verb) => {
+        _ if COMMANDS_WITH_RULES_AND_MESSAGES.contains(&verb) => {
             message!("the rules come before the messages: write `{}`", with_rules(true))
         }
-        _ if RULES_AND_TEXT.contains(&verb) && other.is_some() => message!(
+        _ if COMMANDS_WITH_RULES_AND_TEXT.contains(&verb) && other.is_some() => message!(
             "the rules come first; for the first message of the file, write `head -1 {file_word} | rulec {verb} \
             {rules_word} --input -`"
         ),
-        _ if RULES_AND_TEXT.contains(&verb) => message!(
+        _ if COMMANDS_WITH_RULES_AND_TEXT.contains(&verb) => message!(
             "`rulec {verb}` reads a file of rules and no file of messages: write `{}`",
             with_rules(false)
         ),
@@ -67,7 +67,8 @@ mod tests {
     fn the_remedy_names_the_command_of_this_run() {
         let check = |line: &str, expected: &str| {
             let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-            let found = remedy(&args, "m.jsonl").map(|found| found.localized(Language::English).into_owned());
+            let found = remedy_for_file(&args, "m.jsonl")
+                .map(|found| found.localized(Language::English).into_owned());
             assert!(found.as_deref().is_some_and(|found| found.contains(expected)), "{line}: {found:?}");
         };
         check("test m.jsonl a.rules", "`rulec run a.rules m.jsonl`");
@@ -77,6 +78,6 @@ mod tests {
         check("run m.jsonl --format json", "`rulec run my.rules m.jsonl --format json`");
         check("why-not m.jsonl refund --text hi", "`rulec why-not my.rules refund --text hi`");
         check("why m.jsonl a.rules", "`head -1 m.jsonl | rulec why a.rules --input -`");
-        assert_eq!(remedy(&["check".to_owned()], "m.jsonl"), None);
+        assert_eq!(remedy_for_file(&["check".to_owned()], "m.jsonl"), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Implements `rulec why --server`: lets a running service explain a decision of its rules, and
 //! prints the explanation.
 
-use super::{Args, MessageArgs, Report, invalid_message_error, print_report};
+use super::{Args, MessageArgs, WhyReport, invalid_message_error, print_report};
 use crate::escape::escape_texts;
 use crate::files;
 use crate::server::{Server, language_name, rules_name};
@@ -17,7 +17,7 @@ use std::path::Path;
 
 /// The body of a request to the service's path `/v1/why`.
 #[derive(Serialize)]
-struct Request<'a> {
+struct WhyRequest<'a> {
     rules: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     entry: Option<&'a str>,
@@ -30,7 +30,7 @@ struct Request<'a> {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct WhyAnswer {
     explanation: Explanation,
     #[serde(default)]
     breaches: Vec<InputViolation>,
@@ -46,7 +46,7 @@ struct Answer {
 /// Requests the explanation of a decision from the service. Prints it as `rulec why` does for a
 /// rules file.
 pub(super) fn run(server: &Server, args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let request = Request {
+    let request = WhyRequest {
         rules: &rules_name(&args.rules.path),
         entry: args.entry.as_deref(),
         message: args.message.to_text(term)?,
@@ -66,18 +66,18 @@ pub(super) fn run(server: &Server, args: &Args, term: &Term, out: &mut Out) -> R
     if args.format == Format::Human {
         escape_texts(&mut answer);
     }
-    let answer: Answer = server.deserialize_answer(answer)?;
+    let answer: WhyAnswer = server.deserialize_answer(answer)?;
     let gap = [HistoryGap::NoKey, HistoryGap::Dropped]
         .into_iter()
         .find(|gap| answer.history_gap.as_deref() == Some(gap.as_str()));
-    let report = Report {
+    let report = WhyReport {
         explanation: &answer.explanation,
         breaches: &answer.breaches,
         declares_input: answer.declares_input,
         question: answer.question.as_deref(),
         failure: answer.failure,
         note: None,
-        gap,
+        history_gap: gap,
     };
     print_report(args, &report, term, out)
 }

@@ -1,8 +1,8 @@
 //! `rulec workflow run PLAN.json`: validates a plan (a workflow that a language model wrote as
 //! JSON), and runs it. Nodes of a type run only if an option allows this type.
 
-use super::workers::{self, Allowed};
-use super::{RunArgs, save_bytes};
+use super::workers::{self, AllowedNodeTypes};
+use super::{RunArgs, save_as_json_line};
 use crate::files;
 use crate::term::{Format, Out, Term};
 use crate::{CliError, Status};
@@ -21,9 +21,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// The payload kind (name of a `payload` statement) whose rules validate a plan.
-const PLAN_KIND: &str = "create_workflow_plan";
+const CREATE_PLAN_KIND: &str = "create_workflow_plan";
 /// The payload kind (name of a `payload` statement) whose rules validate a request to run a plan.
-const RUN_KIND: &str = "execute_workflow";
+const EXECUTE_PLAN_KIND: &str = "execute_workflow";
 /// The id under which a plan runs as a workflow. A run contains no other workflow.
 const WORKFLOW_ID: &str = "plan";
 
@@ -41,7 +41,7 @@ pub struct PlanArgs {
     #[arg(long, value_name = "FILE")]
     options: Option<PathBuf>,
     #[command(flatten)]
-    pub allowed: Allowed,
+    pub allowed: AllowedNodeTypes,
     /// For a plan: the maximum duration of the run, in seconds [default: no limit]
     #[arg(long, value_name = "SECONDS")]
     time_limit: Option<u64>,
@@ -65,7 +65,7 @@ pub fn read_plan(path: &Path) -> Result<Option<Map<String, Json>>, CliError> {
     if path.extension().is_none_or(|extension| extension != "json") || path.is_dir() {
         return Ok(None);
     }
-    let object = read_object(path)?;
+    let object = read_json_object(path)?;
     let found = match object.get("nodes") {
         Some(Json::Array(_)) => return Ok(Some(object)),
         Some(other) => kind_with_article(other),
@@ -78,7 +78,7 @@ pub fn read_plan(path: &Path) -> Result<Option<Map<String, Json>>, CliError> {
     )))
 }
 
-fn read_object(path: &Path) -> Result<Map<String, Json>, CliError> {
+fn read_json_object(path: &Path) -> Result<Map<String, Json>, CliError> {
     files::read_json_object(path, DecimalPaths::none(), |name, error| {
         CliError::usage(message!("`{name}` is not a JSON object: {}", error.to_message()))
     })
@@ -86,13 +86,13 @@ fn read_object(path: &Path) -> Result<Map<String, Json>, CliError> {
 
 pub fn run(plan: Map<String, Json>, args: &RunArgs, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let judges = build_judges(args, term)?;
-    if judges.get(PLAN_KIND).is_none() {
+    if judges.get(CREATE_PLAN_KIND).is_none() {
         return Err(CliError::usage(message!(
             "the rules judge no plans: they have no payload kind `{PLAN}`",
-            PLAN = PLAN_KIND
+            PLAN = CREATE_PLAN_KIND
         )));
     }
-    let plan = match judges.judge(Proposal::new(PLAN_KIND, Json::Object(plan))) {
+    let plan = match judges.judge(Proposal::new(CREATE_PLAN_KIND, Json::Object(plan))) {
         DecisionEvent::Validated(validated) => validated.payload().clone(),
         DecisionEvent::Rejected(rejected) => return print_rejection(&rejected, args.format, out),
         _ => Json::Null,
@@ -113,7 +113,7 @@ pub fn run(plan: Map<String, Json>, args: &RunArgs, term: &Term, out: &mut Out) 
     coordinator
         .restore(&restored)
         .map_err(|error| CliError::error(message!("the plan cannot run: {}", error.to_message())))?;
-    if !is_resumed && let Some(rejected) = judge_run(&coordinator, input) {
+    if !is_resumed && let Some(rejected) = judge_run_request(&coordinator, input) {
         return print_rejection(&rejected, args.format, out);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -141,11 +141,11 @@ fn build_judges(args: &RunArgs, term: &Term) -> Result<Judges, CliError> {
     };
     let mut judges = Judges::new(&rules);
     if let Some(path) = &args.plan.context {
-        let context = Json::Object(read_object(path)?);
+        let context = Json::Object(read_json_object(path)?);
         judges = judges.context(&context).map_err(|error| CliError::usage(error.to_message()))?;
     }
     if let Some(path) = &args.plan.options {
-        let options = Json::Object(read_object(path)?);
+        let options = Json::Object(read_json_object(path)?);
         judges = judges.options(&options).map_err(|error| CliError::usage(error.to_message()))?;
     }
     Ok(match args.plan.allowed.allow_loop {
@@ -155,13 +155,14 @@ fn build_judges(args: &RunArgs, term: &Term) -> Result<Judges, CliError> {
 }
 
 /// Validates the request to run the plan with the input `input`, by the rules of the payload kind
-/// [`RUN_KIND`]. Returns the rejection. `None` if the request is accepted, or if the rules have no
-/// such kind.
-fn judge_run(coordinator: &Coordinator, input: Map<String, Json>) -> Option<Rejected> {
+/// [`EXECUTE_PLAN_KIND`]. Returns the rejection. `None` if the request is accepted, or if the rules
+/// have no such kind.
+fn judge_run_request(coordinator: &Coordinator, input: Map<String, Json>) -> Option<Rejected> {
     let judges = coordinator.judges();
-    judges.get(RUN_KIND)?;
-    let payload = json!({"action_type": RUN_KIND, "workflow_id": WORKFLOW_ID, "input_params": input});
-    match judges.judge(Proposal::new(RUN_KIND, payload)) {
+    judges.get(EXECUTE_PLAN_KIND)?;
+    let payload =
+        json!({"action_type": EXECUTE_PLAN_KIND, "workflow_id": WORKFLOW_ID, "input_params": input});
+    match judges.judge(Proposal::new(EXECUTE_PLAN_KIND, payload)) {
         DecisionEvent::Rejected(rejected) => Some(rejected),
         _ => None,
     }
@@ -186,12 +187,12 @@ fn record_attempts(
 }
 
 /// The first error that occurred while a run was saved; `None` if no error occurred.
-type SaveError = Arc<Mutex<Option<CliError>>>;
+type SharedSaveError = Arc<Mutex<Option<CliError>>>;
 
 fn with_limits_and_saving(
     mut builder: CoordinatorBuilder,
     args: &RunArgs,
-) -> (CoordinatorBuilder, SaveError) {
+) -> (CoordinatorBuilder, SharedSaveError) {
     if let Some(steps) = args.step_limit {
         builder = builder.step_limit(steps as u64);
     }
@@ -199,13 +200,13 @@ fn with_limits_and_saving(
         builder = builder.byte_limit(bytes);
     }
     if let Some(seconds) = args.plan.time_limit {
-        builder = builder.run_limit(Duration::from_secs(seconds.min(MAX_SECONDS)));
+        builder = builder.run_limit(Duration::from_secs(seconds.min(MAX_TIME_LIMIT_SECONDS)));
     }
-    let save_error = SaveError::default();
+    let save_error = SharedSaveError::default();
     if let Some(path) = args.save.as_ref().or(args.resume.as_ref()) {
         let (path, save_error) = (path.clone(), save_error.clone());
         builder = builder.saving(move |saved| {
-            if let Err(error) = save_bytes(&path, saved) {
+            if let Err(error) = save_as_json_line(&path, saved) {
                 save_error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
             }
         });
@@ -215,12 +216,12 @@ fn with_limits_and_saving(
 
 /// Maximum of the option `--time-limit`, in seconds; longer times are shortened to it. A year is
 /// practically unlimited, and a point in time plus a year cannot overflow.
-const MAX_SECONDS: u64 = 365 * 24 * 3600;
+const MAX_TIME_LIMIT_SECONDS: u64 = 365 * 24 * 3600;
 
 /// Reads the state of a saved run of this plan, as the engine saved it. Fails if the nodes or edges
 /// of the saved plan differ from this plan.
 fn read_saved(path: &Path, plan: &Json) -> Result<Json, CliError> {
-    let mut saved = Json::Object(read_object(path)?);
+    let mut saved = Json::Object(read_json_object(path)?);
     let shape = |plan: &Json| {
         let pick = |list: &str, names: [&str; 2]| -> Vec<[Json; 2]> {
             let items = plan[list].as_array().into_iter().flatten();

@@ -13,9 +13,9 @@ use std::path::Path;
 /// Maximum size of the changes in the file, as a multiple of the size of the whole run. When the
 /// changes exceed it, the whole run is written again. So the file stays small, and each byte is
 /// written a constant number of times.
-const MAX_GROWTH: u64 = 8;
+const MAX_FILE_GROWTH_FACTOR: u64 = 8;
 /// Minimum number of bytes of changes before the whole run is written again.
-const MIN_GROWTH: u64 = 64 * 1024;
+const MIN_FILE_GROWTH_BYTES: u64 = 64 * 1024;
 /// Maximum number of lists and objects inside each other in a file that is read. A run is deeper
 /// than its messages, because nodes may nest their inputs. Much deeper data would exhaust the
 /// stack.
@@ -24,22 +24,22 @@ const MAX_DEPTH: usize = 1_000;
 pub(super) struct RunSaver<'p> {
     path: &'p Path,
     /// The position in the run that the file has reached; `None` if the file has no run yet.
-    saved: Option<SavePoint>,
+    last_save_point: Option<SavePoint>,
     /// Number of bytes of the whole run when it was last written.
-    whole_bytes: u64,
+    whole_run_bytes: u64,
     /// Number of bytes of changes that were written since the whole run was last written.
     changed_bytes: u64,
 }
 
 impl<'p> RunSaver<'p> {
     pub(super) fn new(path: &'p Path) -> Self {
-        RunSaver { path, saved: None, whole_bytes: 0, changed_bytes: 0 }
+        RunSaver { path, last_save_point: None, whole_run_bytes: 0, changed_bytes: 0 }
     }
 
     /// Saves the run after one of its nodes.
     pub(super) fn save(&mut self, run: &Run) -> Result<(), CliError> {
-        let limit = (self.whole_bytes * MAX_GROWTH).max(MIN_GROWTH);
-        let Some(since) = self.saved.filter(|_| self.changed_bytes < limit) else {
+        let limit = (self.whole_run_bytes * MAX_FILE_GROWTH_FACTOR).max(MIN_FILE_GROWTH_BYTES);
+        let Some(since) = self.last_save_point.filter(|_| self.changed_bytes < limit) else {
             return self.save_whole(run);
         };
         let line = to_line(&run.save_changes(since))?;
@@ -48,7 +48,7 @@ impl<'p> RunSaver<'p> {
             return self.save_whole(run);
         }
         self.changed_bytes += line.len() as u64;
-        self.saved = Some(run.save_point());
+        self.last_save_point = Some(run.save_point());
         Ok(())
     }
 
@@ -56,8 +56,8 @@ impl<'p> RunSaver<'p> {
     pub(super) fn save_whole(&mut self, run: &Run) -> Result<(), CliError> {
         let line = to_line(&run.save())?;
         files::replace_file(self.path, &line)?;
-        (self.whole_bytes, self.changed_bytes) = (line.len() as u64, 0);
-        self.saved = Some(run.save_point());
+        (self.whole_run_bytes, self.changed_bytes) = (line.len() as u64, 0);
+        self.last_save_point = Some(run.save_point());
         Ok(())
     }
 }
@@ -106,7 +106,7 @@ fn read_changes(line: &[u8]) -> Result<SavedChanges, serde_json::Error> {
 /// Returns a JSON deserializer for `bytes` without the recursion limit of `serde_json`. Returns an
 /// error if the value is nested deeper than [`MAX_DEPTH`].
 fn deep_reader(bytes: &[u8]) -> Result<Deserializer<SliceRead<'_>>, serde_json::Error> {
-    if depth_of(bytes) > MAX_DEPTH {
+    if json_depth(bytes) > MAX_DEPTH {
         let reason = message!("lists and objects are nested more than {MAX_DEPTH} deep");
         return Err(serde::de::Error::custom(reason));
     }
@@ -116,7 +116,7 @@ fn deep_reader(bytes: &[u8]) -> Result<Deserializer<SliceRead<'_>>, serde_json::
 }
 
 /// Returns the largest number of lists and objects inside each other in the first value.
-fn depth_of(json: &[u8]) -> usize {
+fn json_depth(json: &[u8]) -> usize {
     let (mut depth, mut deepest, mut in_text, mut at) = (0_usize, 0, false, 0);
     while let Some(byte) = json.get(at) {
         at += 1;
@@ -170,7 +170,7 @@ mod tests {
             assert_eq!(json!(read), json!(whole));
         }
         // The whole run has 401 nodes and more than 10,000 bytes.
-        assert!(largest_change < 1_000 && saver.whole_bytes < 64_000, "{largest_change}");
+        assert!(largest_change < 1_000 && saver.whole_run_bytes < 64_000, "{largest_change}");
         // A part of a line at the end of the file is ignored, and the run goes on from there.
         let bytes = std::fs::read(&path).expect("it is written");
         for end in [&b"{\"since\": {\"exec"[..], b"\0\0\0\0"] {
@@ -241,6 +241,6 @@ mod tests {
         let error = read_run(&lines.concat()).expect_err("it is too deep").to_string();
         assert!(error.contains("nested more than 1000 deep"), "{error}");
         let text = br#"["\"[[[\\", [{}]] [[[[["#;
-        assert_eq!(depth_of(text), 3);
+        assert_eq!(json_depth(text), 3);
     }
 }

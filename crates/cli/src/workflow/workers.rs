@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 /// Options that allow the node types of plans.
 #[derive(Clone, Debug, Default, PartialEq, clap::Args)]
-pub struct Allowed {
+pub struct AllowedNodeTypes {
     /// Allow `LLM` nodes: the address of a chat-completions API, such as
     /// https://models.example.com/v1
     #[arg(long, value_name = "URL", requires = "model_name")]
@@ -45,16 +45,16 @@ pub struct Allowed {
     pub allow_loop: Option<u64>,
 }
 
-/// Registers the allowed node types. `hosts` are the hosts that `HTTP` nodes may call; if there are
-/// none, this type is not allowed. A plan with a node of another type is refused.
+/// Registers the allowed node types. `allowed_hosts` are the hosts that `HTTP` nodes may call; if
+/// there are none, this type is not allowed. A plan with a node of another type is refused.
 pub fn register_allowed_types(
     builder: CoordinatorBuilder,
     plan: &Json,
-    allowed: &Allowed,
-    hosts: &[String],
+    allowed: &AllowedNodeTypes,
+    allowed_hosts: &[String],
 ) -> Result<CoordinatorBuilder, CliError> {
-    check_types(plan, allowed, hosts)?;
-    let mut builder = add_network_types(builder, allowed, hosts)?;
+    check_types(plan, allowed, allowed_hosts)?;
+    let mut builder = add_network_types(builder, allowed, allowed_hosts)?;
     builder = add_database_type(builder, &allowed.allow_database)?;
     if let Some(program) = &allowed.allow_python {
         let mut python =
@@ -78,13 +78,14 @@ pub fn register_allowed_types(
 }
 
 /// Checks that the type of each node, and of the body of each loop, is allowed. `HTTP` nodes are
-/// allowed if there are `hosts` to call. The error names the node and the option that allows it.
-fn check_types(plan: &Json, allowed: &Allowed, hosts: &[String]) -> Result<(), CliError> {
+/// allowed if there are `allowed_hosts` to call. The error names the node and the option that
+/// allows it.
+fn check_types(plan: &Json, allowed: &AllowedNodeTypes, allowed_hosts: &[String]) -> Result<(), CliError> {
     for node in plan["nodes"].as_array().into_iter().flatten() {
         for kind in [&node["type"], &node["config"]["body"]["type"]] {
             let (is_allowed, option) = match kind.as_str().unwrap_or_default() {
                 "LLM" => (allowed.allow_llm.is_some(), "--allow-llm URL --model-name NAME"),
-                "HTTP" => (!hosts.is_empty(), "--allow-http HOST"),
+                "HTTP" => (!allowed_hosts.is_empty(), "--allow-http HOST"),
                 "PYTHON" => (allowed.allow_python.is_some(), "--allow-python"),
                 "DATABASE" => (!allowed.allow_database.is_empty(), "--allow-database FILE"),
                 "CONDITION" => (allowed.allow_condition, "--allow-condition"),
@@ -106,14 +107,14 @@ fn check_types(plan: &Json, allowed: &Allowed, hosts: &[String]) -> Result<(), C
 #[cfg(feature = "http")]
 fn add_network_types(
     mut builder: CoordinatorBuilder,
-    allowed: &Allowed,
-    hosts: &[String],
+    allowed: &AllowedNodeTypes,
+    allowed_hosts: &[String],
 ) -> Result<CoordinatorBuilder, CliError> {
     use crate::model::endpoint::chat_model;
     use rulec_http::{Limits, llm_node, node};
     use std::time::Duration;
-    if !hosts.is_empty() {
-        builder = builder.node_kind("HTTP", node(super::http_client(hosts)?));
+    if !allowed_hosts.is_empty() {
+        builder = builder.node_kind("HTTP", node(super::http_client(allowed_hosts)?));
     }
     let (Some(address), Some(name)) = (&allowed.allow_llm, &allowed.model_name) else { return Ok(builder) };
     // A model takes longer than other services. The node's own time limit ends the call earlier.
@@ -126,10 +127,10 @@ fn add_network_types(
 #[cfg(not(feature = "http"))]
 fn add_network_types(
     builder: CoordinatorBuilder,
-    allowed: &Allowed,
-    hosts: &[String],
+    allowed: &AllowedNodeTypes,
+    allowed_hosts: &[String],
 ) -> Result<CoordinatorBuilder, CliError> {
-    match (&allowed.allow_llm, hosts) {
+    match (&allowed.allow_llm, allowed_hosts) {
         (None, []) => Ok(builder),
         (Some(_), _) => {
             Err(CliError::usage(message!("`--allow-llm` has no effect: {}", crate::model::no_http_message())))
@@ -143,16 +144,16 @@ fn add_network_types(
 #[cfg(feature = "database")]
 fn add_database_type(
     builder: CoordinatorBuilder,
-    written: &[String],
+    database_options: &[String],
 ) -> Result<CoordinatorBuilder, CliError> {
     use rulec_workers::{Access, Database, database_node};
     use std::collections::BTreeMap;
     use std::path::Path;
-    if written.is_empty() {
+    if database_options.is_empty() {
         return Ok(builder);
     }
     let mut databases = BTreeMap::new();
-    for text in written {
+    for text in database_options {
         let (text, access) = match text.strip_suffix(":write") {
             Some(text) => (text, Access::Write),
             None => (text.as_str(), Access::Read),
@@ -176,12 +177,12 @@ fn add_database_type(
 #[cfg(not(feature = "database"))]
 fn add_database_type(
     builder: CoordinatorBuilder,
-    written: &[String],
+    database_options: &[String],
 ) -> Result<CoordinatorBuilder, CliError> {
     let missing: rulec_base::diag::Message = message!(
         "this program was built without SQLite: build it with `cargo build --release -p rulec-cli --features database`"
     );
-    match written.is_empty() {
+    match database_options.is_empty() {
         true => Ok(builder),
         false => Err(CliError::usage(message!("`--allow-database` has no effect: {missing}"))),
     }

@@ -7,41 +7,41 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The maximum time to connect, to send a request, and to wait for its answer.
-const TIMEOUT: Duration = Duration::from_secs(2);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum time for which a request is sent again after its connection has failed.
 const RESEND_TIME: Duration = Duration::from_secs(4);
 /// The pause before a request is sent again. It doubles each time.
-const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const FIRST_RETRY_PAUSE: Duration = Duration::from_millis(20);
 /// Maximum number of connections that stay open without a request.
-const MAX_IDLE: usize = 64;
+const MAX_IDLE_CONNECTIONS: usize = 64;
 
 /// A Redis server, and the open connections that wait for their next request.
-pub(super) struct Server {
+pub(super) struct RedisServer {
     client: Client,
-    idle: Mutex<Vec<Connection>>,
+    idle_connections: Mutex<Vec<Connection>>,
     /// The address of the server without the password, for error messages.
     place: String,
 }
 
 /// Why a request has no answer.
-pub(super) enum Failure {
+pub(super) enum WriteFailure {
     /// The server has answered with an error, or the request did not reach it.
     NotDone(StoreError),
     /// The connection failed after the request was sent. The server may have carried it out.
     Unknown(StoreError),
 }
 
-impl From<Failure> for StoreError {
-    fn from(failure: Failure) -> StoreError {
+impl From<WriteFailure> for StoreError {
+    fn from(failure: WriteFailure) -> StoreError {
         match failure {
-            Failure::NotDone(error) | Failure::Unknown(error) => error,
+            WriteFailure::NotDone(error) | WriteFailure::Unknown(error) => error,
         }
     }
 }
 
-impl Server {
-    pub fn new(client: Client, place: String) -> Server {
-        Server { client, idle: Mutex::default(), place }
+impl RedisServer {
+    pub fn new(client: Client, place: String) -> RedisServer {
+        RedisServer { client, idle_connections: Mutex::default(), place }
     }
 
     /// Returns the address without the password.
@@ -54,7 +54,7 @@ impl Server {
     /// server is starting, waits and sends the request again.
     pub fn read<T>(&self, request: impl Fn(&mut Connection) -> RedisResult<T>) -> Result<T, StoreError> {
         let end = Instant::now() + RESEND_TIME;
-        let mut pause = FIRST_PAUSE;
+        let mut pause = FIRST_RETRY_PAUSE;
         loop {
             let result = match self.take_idle() {
                 Some(idle) => self.send(idle, &request),
@@ -71,7 +71,7 @@ impl Server {
                     std::thread::sleep(pause);
                     pause *= 2;
                 }
-                result => return result.map_err(|error| self.describe(&error)),
+                result => return result.map_err(|error| self.to_store_error(&error)),
             }
         }
     }
@@ -79,10 +79,13 @@ impl Server {
     /// Sends a request that the server carries out at most once, even if it receives the request
     /// several times. If the connection fails, sends the request again for some seconds. The bool
     /// that `request` receives is true if an earlier attempt may have reached the server.
-    pub fn write<T>(&self, request: impl Fn(&mut Connection, bool) -> RedisResult<T>) -> Result<T, Failure> {
+    pub fn write<T>(
+        &self,
+        request: impl Fn(&mut Connection, bool) -> RedisResult<T>,
+    ) -> Result<T, WriteFailure> {
         let end = Instant::now() + RESEND_TIME;
         let mut was_sent = false;
-        let mut pause = FIRST_PAUSE;
+        let mut pause = FIRST_RETRY_PAUSE;
         loop {
             let connection = match self.take_idle() {
                 Some(idle) => Ok(idle),
@@ -94,7 +97,7 @@ impl Server {
                     match result {
                         Ok(answer) => return Ok(answer),
                         Err(error) if !is_connection_lost(&error) && !is_starting(&error) && !was_sent => {
-                            return Err(Failure::NotDone(self.describe(&error)));
+                            return Err(WriteFailure::NotDone(self.to_store_error(&error)));
                         }
                         Err(error) => {
                             was_sent |= is_connection_lost(&error);
@@ -102,12 +105,16 @@ impl Server {
                         }
                     }
                 }
-                Err(error) if !was_sent => return Err(Failure::NotDone(self.describe(&error))),
+                Err(error) if !was_sent => return Err(WriteFailure::NotDone(self.to_store_error(&error))),
                 Err(error) => error,
             };
             if Instant::now() + pause > end {
-                let error = self.describe(&error);
-                return Err(if was_sent { Failure::Unknown(error) } else { Failure::NotDone(error) });
+                let error = self.to_store_error(&error);
+                return Err(if was_sent {
+                    WriteFailure::Unknown(error)
+                } else {
+                    WriteFailure::NotDone(error)
+                });
             }
             std::thread::sleep(pause);
             pause *= 2;
@@ -124,11 +131,11 @@ impl Server {
         let result = request(&mut connection);
         if result.as_ref().is_err_and(is_connection_lost) {
             // The idle connections were probably lost for the same reason.
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            self.idle_connections.lock().unwrap_or_else(PoisonError::into_inner).clear();
         }
         if result.as_ref().err().is_none_or(|error| !is_connection_lost(error)) && connection.is_open() {
-            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-            if idle.len() < MAX_IDLE {
+            let mut idle = self.idle_connections.lock().unwrap_or_else(PoisonError::into_inner);
+            if idle.len() < MAX_IDLE_CONNECTIONS {
                 idle.push(connection);
             }
         }
@@ -136,19 +143,19 @@ impl Server {
     }
 
     fn take_idle(&self) -> Option<Connection> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
+        self.idle_connections.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
 
     fn connect(&self) -> RedisResult<Connection> {
-        let connection = self.client.get_connection_with_timeout(TIMEOUT)?;
-        connection.set_read_timeout(Some(TIMEOUT))?;
-        connection.set_write_timeout(Some(TIMEOUT))?;
+        let connection = self.client.get_connection_with_timeout(ANSWER_TIMEOUT)?;
+        connection.set_read_timeout(Some(ANSWER_TIMEOUT))?;
+        connection.set_write_timeout(Some(ANSWER_TIMEOUT))?;
         Ok(connection)
     }
 
     /// Converts an error of the Redis library to a message with the address of the server and, if
     /// one is known, a remedy.
-    fn describe(&self, error: &RedisError) -> StoreError {
+    fn to_store_error(&self, error: &RedisError) -> StoreError {
         let place = &self.place;
         StoreError(match error.code() {
             _ if error.is_connection_refusal() => {
@@ -157,7 +164,7 @@ impl Server {
                 )
             }
             _ if error.is_timeout() => {
-                format!("{place}: the server has not answered within {} seconds", TIMEOUT.as_secs())
+                format!("{place}: the server has not answered within {} seconds", ANSWER_TIMEOUT.as_secs())
             }
             _ if error.kind() == ErrorKind::AuthenticationFailed => {
                 format!("{place}: the server refuses the user or the password; correct them in the address")

@@ -23,9 +23,9 @@ use serde_json::{Map, Value as Json, json};
 use std::sync::Arc;
 
 /// The name of the handler that means "the action is permitted".
-const ALLOW: &str = "allow";
+const ALLOW_TARGET: &str = "allow";
 /// The AuthZEN request header with the id of a request. The response repeats the header.
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new()
@@ -47,7 +47,7 @@ async fn decide(app: &Arc<App>, admitted: &Admitted, message: &RawValue) -> Resu
 }
 
 pub(super) fn is_permitted(decided: &Decided) -> bool {
-    decided.decision.target() == Some(ALLOW)
+    decided.decision.target() == Some(ALLOW_TARGET)
 }
 
 /// An AuthZEN question: may the subject perform the action on the resource, in this context? Each
@@ -111,16 +111,20 @@ impl<'m> Evaluation<'m> {
 
 /// Answers one AuthZEN question. The `context` of the answer contains the name of the chosen route
 /// and the generation (version number) of the rules.
-async fn evaluate(app: &Arc<App>, admitted: &Admitted, question: Evaluation<'_>) -> Result<Json, Problem> {
+async fn answer_evaluation(
+    app: &Arc<App>,
+    admitted: &Admitted,
+    question: Evaluation<'_>,
+) -> Result<Json, Problem> {
     let decided = decide(app, admitted, &question.to_message()?).await?;
     let context = json!({ "route": decided.route, "generation": decided.decision.generation() });
     Ok(json!({ "decision": is_permitted(&decided), "context": context }))
 }
 
-fn respond(headers: &HeaderMap, answer: &Json) -> Response {
+fn respond_with_request_id(headers: &HeaderMap, answer: &Json) -> Response {
     let mut response = json_response(answer.to_string());
-    if let Some(id) = headers.get(REQUEST_ID) {
-        response.headers_mut().insert(REQUEST_ID, id.clone());
+    if let Some(id) = headers.get(REQUEST_ID_HEADER) {
+        response.headers_mut().insert(REQUEST_ID_HEADER, id.clone());
     }
     response
 }
@@ -133,7 +137,7 @@ async fn evaluation(
 ) -> Result<Response, Problem> {
     require_json_content_type(&headers)?;
     let body = app.body(body)?;
-    Ok(respond(&headers, &evaluate(&app, &admitted, read_request(&body)?).await?))
+    Ok(respond_with_request_id(&headers, &answer_evaluation(&app, &admitted, read_request(&body)?).await?))
 }
 
 /// A request with several AuthZEN questions. Its other fields are the defaults of the questions.
@@ -158,13 +162,13 @@ struct Evaluations<'m> {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct EvaluationOptions {
-    evaluations_semantic: Semantic,
+    evaluations_semantic: EvaluationsSemantic,
 }
 
 /// The AuthZEN setting that says after which answer the remaining questions are skipped.
 #[derive(Clone, Copy, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
-enum Semantic {
+enum EvaluationsSemantic {
     #[default]
     ExecuteAll,
     DenyOnFirstDeny,
@@ -188,7 +192,7 @@ async fn evaluations(
         .collect::<Result<_, _>>()?;
     let defaults = Evaluation { subject, action, resource, context };
     if evaluations.is_empty() {
-        return Ok(respond(&headers, &evaluate(&app, &admitted, defaults).await?));
+        return Ok(respond_with_request_id(&headers, &answer_evaluation(&app, &admitted, defaults).await?));
     }
     if evaluations.len() > MAX_EVALUATIONS {
         return Err(Problem::invalid(format!("one request may ask at most {MAX_EVALUATIONS} questions")));
@@ -199,22 +203,23 @@ async fn evaluations(
         tokio::task::yield_now().await;
         admitted.deadline.check()?;
         // The answer to a question with an error is "denied", and its context holds the error.
-        let answer = evaluate(&app, &admitted, question.with_defaults(&defaults)).await.unwrap_or_else(|problem| {
+        let answered = answer_evaluation(&app, &admitted, question.with_defaults(&defaults)).await;
+        let answer = answered.unwrap_or_else(|problem| {
             json!({ "decision": false, "context": { "error": { "status": problem.status().as_u16(), "message": problem.detail() } } })
         });
         let is_permit = answer["decision"] == true;
         answers.push(answer);
         match options.evaluations_semantic {
-            Semantic::DenyOnFirstDeny if !is_permit => break,
-            Semantic::PermitOnFirstPermit if is_permit => break,
+            EvaluationsSemantic::DenyOnFirstDeny if !is_permit => break,
+            EvaluationsSemantic::PermitOnFirstPermit if is_permit => break,
             _ => {}
         }
     }
-    Ok(respond(&headers, &json!({ "evaluations": answers })))
+    Ok(respond_with_request_id(&headers, &json!({ "evaluations": answers })))
 }
 
 /// The HTTP request about which Envoy asks whether it may pass.
-pub(super) struct Check<'r> {
+pub(super) struct CheckedRequest<'r> {
     pub method: &'r str,
     /// The path and query of the checked request, prefixed with [`ENVOY_PATH`].
     pub uri: &'r Uri,
@@ -222,7 +227,7 @@ pub(super) struct Check<'r> {
     pub headers: &'r HeaderMap,
 }
 
-impl Check<'_> {
+impl CheckedRequest<'_> {
     /// Returns the message that the rules decide: `{"method", "path", "query", "host", "headers"}`.
     /// `headers` does not contain `Authorization`, which holds the token.
     fn to_message(&self) -> Result<Box<RawValue>, Problem> {
@@ -255,10 +260,10 @@ async fn check_request(
     Extension(admitted): Extension<Admitted>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let check = Check {
+    let check = CheckedRequest {
         method: request.method().as_str(),
         uri: request.uri(),
-        host: web::host(&request).unwrap_or_default(),
+        host: web::request_host(&request).unwrap_or_default(),
         headers: request.headers(),
     };
     let decided = check.decide(&app, &admitted).await?;

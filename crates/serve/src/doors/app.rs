@@ -35,17 +35,17 @@ pub(crate) struct App {
     service: Service,
     /// The accepted tokens; `None` if requests need no token.
     tokens: ArcSwapOption<Tokens>,
-    permits: Arc<Semaphore>,
+    request_permits: Arc<Semaphore>,
     /// One permit for each further stream that may be open. Streams have a semaphore of their own,
     /// because a stream may wait long for its client.
-    streams: Arc<Semaphore>,
+    stream_permits: Arc<Semaphore>,
     open_bodies: OpenBodies,
-    web: WebGuard,
+    web_guard: WebGuard,
     events: Events,
     /// Notified when a request asks the server to check its files for changes.
-    reload: Notify,
+    reload_request: Notify,
     /// The watch of the folders of rules. Empty if the service has none.
-    folders: OnceLock<FolderWatch>,
+    folder_watch: OnceLock<FolderWatch>,
     /// The export of metrics and traces to an OpenTelemetry collector; `None` if nothing is
     /// exported.
     #[cfg(feature = "remote")]
@@ -58,15 +58,15 @@ pub(crate) struct App {
 impl App {
     pub fn new(service: Service, tokens: Option<Tokens>, web: WebGuard, events: Events) -> App {
         App {
-            web,
-            permits: Arc::new(Semaphore::new(service.limits().concurrency)),
-            streams: Arc::new(Semaphore::new(service.limits().concurrency)),
+            web_guard: web,
+            request_permits: Arc::new(Semaphore::new(service.limits().concurrency)),
+            stream_permits: Arc::new(Semaphore::new(service.limits().concurrency)),
             open_bodies: OpenBodies::new(service.limits()),
             tokens: ArcSwapOption::from_pointee(tokens),
             service,
             events,
-            reload: Notify::new(),
-            folders: OnceLock::new(),
+            reload_request: Notify::new(),
+            folder_watch: OnceLock::new(),
             #[cfg(feature = "remote")]
             otlp: None,
             #[cfg(feature = "studio")]
@@ -107,11 +107,11 @@ impl App {
     }
 
     pub fn permits(&self) -> &Arc<Semaphore> {
-        &self.permits
+        &self.request_permits
     }
 
     pub fn streams(&self) -> &Arc<Semaphore> {
-        &self.streams
+        &self.stream_permits
     }
 
     pub fn open_bodies(&self) -> &OpenBodies {
@@ -126,9 +126,9 @@ impl App {
     /// If the new deadline passes before there is a permit.
     pub async fn admit_part(&self, stream: &Admitted) -> Result<Admitted, Problem> {
         let deadline = Deadline::after(self.service.limits().deadline);
-        let permit = self.permits.clone().acquire_owned();
+        let permit = self.request_permits.clone().acquire_owned();
         let permit = tokio::time::timeout_at(deadline.end().into(), permit).await;
-        let permit = permit.map_err(|_| deadline.problem())?;
+        let permit = permit.map_err(|_| deadline.timeout_problem())?;
         let permit = permit.map_err(|_| Problem::broken("the service has no permits"))?;
         Ok(Admitted { permit: Permit::new(permit), deadline, ..stream.clone() })
     }
@@ -151,29 +151,29 @@ impl App {
 
     /// Sets the watch of the folders of rules. The server calls this once, when it starts.
     pub fn set_folders(&self, watch: FolderWatch) {
-        let _ = self.folders.set(watch);
+        let _ = self.folder_watch.set(watch);
     }
 
     /// Makes the service check soon whether its rules have changed.
     pub fn check_rules(&self) {
         self.service.reload();
-        if let Some(watch) = self.folders.get() {
+        if let Some(watch) = self.folder_watch.get() {
             watch.check();
         }
     }
 
     /// Asks the server to check its files for changes: rules, tokens and certificates.
     pub fn ask_for_reload(&self) {
-        self.reload.notify_one();
+        self.reload_request.notify_one();
     }
 
     /// Waits until a request has asked the server to check its files.
     pub async fn wait_for_reload_request(&self) {
-        self.reload.notified().await;
+        self.reload_request.notified().await;
     }
 
     pub fn web(&self) -> &WebGuard {
-        &self.web
+        &self.web_guard
     }
 
     /// Returns the permissions of a request, by its bearer token.
@@ -219,11 +219,12 @@ impl App {
         }
         let (deadline, trace) = (admitted.deadline, admitted.trace);
         let mut decided = match self.service.is_slow(&request)? {
-            false => self.service.decide_before(&request, deadline, trace)?,
+            false => self.service.decide_before_deadline(&request, deadline, trace)?,
             true => {
                 let body = body.clone();
-                let work =
-                    move |service: &Service| service.decide_before(&read_request(&body)?, deadline, trace);
+                let work = move |service: &Service| {
+                    service.decide_before_deadline(&read_request(&body)?, deadline, trace)
+                };
                 self.blocking(admitted, work).await?
             }
         };

@@ -4,7 +4,7 @@
 //! The bodies that are being read share a budget of bytes. If they exceed it, the service gives up
 //! the body that it has been reading for the longest time.
 
-use crate::limits::{Limits, REQUEST_BYTES};
+use crate::limits::{Limits, OPEN_REQUEST_BYTES};
 use axum::body::{Body, HttpBody};
 use bytes::{Bytes, BytesMut};
 use futures_util::FutureExt;
@@ -16,41 +16,43 @@ use tokio::sync::Notify;
 /// The bodies that have not arrived completely.
 pub(crate) struct OpenBodies {
     /// Maximum number of bytes of all incomplete bodies together.
-    budget: usize,
-    state: Mutex<State>,
+    max_total_bytes: usize,
+    state: Mutex<OpenBodiesState>,
 }
 
 #[derive(Default)]
-struct State {
+struct OpenBodiesState {
     /// The incomplete bodies by number: the oldest body has the smallest number.
-    open: BTreeMap<u64, OpenBody>,
-    next: u64,
-    bytes: usize,
+    open_by_number: BTreeMap<u64, OpenBody>,
+    next_number: u64,
+    total_bytes: usize,
 }
 
 struct OpenBody {
-    bytes: usize,
+    received_bytes: usize,
     /// Notified if the service gives up this body.
-    gives_up: Arc<Notify>,
+    give_up_signal: Arc<Notify>,
 }
 
 impl OpenBodies {
     pub fn new(limits: &Limits) -> OpenBodies {
-        OpenBodies { budget: limits.bodies(), state: Mutex::default() }
+        OpenBodies { max_total_bytes: limits.bodies(), state: Mutex::default() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, OpenBodiesState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn register(&self) -> Registration<'_> {
-        let gives_up = Arc::<Notify>::default();
+        let give_up_signal = Arc::<Notify>::default();
         let mut state = self.lock();
-        let number = state.next;
-        state.next += 1;
-        state.open.insert(number, OpenBody { bytes: 0, gives_up: gives_up.clone() });
+        let number = state.next_number;
+        state.next_number += 1;
+        state
+            .open_by_number
+            .insert(number, OpenBody { received_bytes: 0, give_up_signal: give_up_signal.clone() });
         drop(state);
-        Registration { bodies: self, number, gives_up }
+        Registration { bodies: self, body_number: number, give_up_signal }
     }
 }
 
@@ -58,8 +60,8 @@ impl OpenBodies {
 /// body from the budget that is in use.
 struct Registration<'b> {
     bodies: &'b OpenBodies,
-    number: u64,
-    gives_up: Arc<Notify>,
+    body_number: u64,
+    give_up_signal: Arc<Notify>,
 }
 
 impl Registration<'_> {
@@ -68,13 +70,13 @@ impl Registration<'_> {
     fn add(&self, bytes: usize) {
         let mut state = self.bodies.lock();
         // The entry is missing if this body was given up before.
-        let Some(body) = state.open.get_mut(&self.number) else { return };
-        body.bytes += bytes;
-        state.bytes += bytes;
-        while state.bytes > self.bodies.budget && state.open.len() > 1 {
-            let Some((_, oldest)) = state.open.pop_first() else { return };
-            state.bytes -= oldest.bytes;
-            oldest.gives_up.notify_one();
+        let Some(body) = state.open_by_number.get_mut(&self.body_number) else { return };
+        body.received_bytes += bytes;
+        state.total_bytes += bytes;
+        while state.total_bytes > self.bodies.max_total_bytes && state.open_by_number.len() > 1 {
+            let Some((_, oldest)) = state.open_by_number.pop_first() else { return };
+            state.total_bytes -= oldest.received_bytes;
+            oldest.give_up_signal.notify_one();
         }
     }
 }
@@ -82,8 +84,8 @@ impl Registration<'_> {
 impl Drop for Registration<'_> {
     fn drop(&mut self) {
         let mut state = self.bodies.lock();
-        if let Some(body) = state.open.remove(&self.number) {
-            state.bytes -= body.bytes;
+        if let Some(body) = state.open_by_number.remove(&self.body_number) {
+            state.total_bytes -= body.received_bytes;
         }
     }
 }
@@ -119,12 +121,12 @@ pub(super) async fn read(bodies: &OpenBodies, mut body: Body, limit: usize) -> R
             None => {
                 let registration = registration.get_or_insert_with(|| {
                     let registration = bodies.register();
-                    registration.add(REQUEST_BYTES + first.len() + rest.len());
+                    registration.add(OPEN_REQUEST_BYTES + first.len() + rest.len());
                     registration
                 });
                 tokio::select! {
                     frame = body.frame() => frame,
-                    () = registration.gives_up.notified() => return Err(BodyError::GivenUp),
+                    () = registration.give_up_signal.notified() => return Err(BodyError::GivenUp),
                 }
             }
         };
@@ -154,12 +156,12 @@ mod tests {
     use super::*;
 
     fn is_given_up(registration: &Registration<'_>) -> bool {
-        registration.gives_up.notified().now_or_never().is_some()
+        registration.give_up_signal.notified().now_or_never().is_some()
     }
 
     #[test]
     fn the_oldest_body_is_given_up_first() {
-        let bodies = OpenBodies { budget: 100, state: Mutex::default() };
+        let bodies = OpenBodies { max_total_bytes: 100, state: Mutex::default() };
         let (old, new) = (bodies.register(), bodies.register());
         old.add(60);
         new.add(40);
@@ -171,6 +173,6 @@ mod tests {
         assert!(!is_given_up(&new), "the only one is read");
         drop((old, new));
         let state = bodies.lock();
-        assert_eq!((state.bytes, state.open.len()), (0, 0));
+        assert_eq!((state.total_bytes, state.open_by_number.len()), (0, 0));
     }
 }

@@ -25,11 +25,11 @@ use std::sync::Arc;
 
 /// Paths that need neither a token nor a permit (see [`Permit`](super::admitted::Permit)). So a
 /// health check succeeds even if the service is overloaded.
-const OPEN_PATHS: [&str; 3] = ["/healthz", "/readyz", "/openapi.json"];
+const PATHS_WITHOUT_TOKEN: [&str; 3] = ["/healthz", "/readyz", "/openapi.json"];
 
 /// The HTTP status under which the metrics count a request whose client disconnected before the
 /// response.
-const CLIENT_GONE: u16 = 499;
+const CLIENT_GONE_STATUS: u16 = 499;
 
 /// A request that is being answered. Its metrics are counted on drop. So the request is also
 /// counted if its handler panicked or the client disconnected.
@@ -41,7 +41,7 @@ struct OpenRequest<'a> {
     #[cfg(feature = "remote")]
     span: Option<OpenSpan>,
     #[cfg(feature = "remote")]
-    decided: Option<DecisionInfo>,
+    decision_info: Option<DecisionInfo>,
 }
 
 impl Drop for OpenRequest<'_> {
@@ -49,14 +49,14 @@ impl Drop for OpenRequest<'_> {
         let status = match self.status {
             Some(status) => status.as_u16(),
             None if std::thread::panicking() => StatusCode::INTERNAL_SERVER_ERROR.as_u16(),
-            None => CLIENT_GONE,
+            None => CLIENT_GONE_STATUS,
         };
         let metrics = self.app.service().metrics();
         metrics.open_requests().dec();
         metrics.count_request(self.path, status);
         #[cfg(feature = "remote")]
         if let Some((otlp, span)) = self.app.otlp().zip(self.span.take()) {
-            otlp.end_span(span, self.path, status, self.decided.as_ref());
+            otlp.end_span(span, self.path, status, self.decision_info.as_ref());
         }
     }
 }
@@ -82,14 +82,14 @@ pub(crate) async fn guard(
         #[cfg(feature = "remote")]
         span,
         #[cfg(feature = "remote")]
-        decided: None,
+        decision_info: None,
     };
     let response = admit(&app, &path, request, next).await.unwrap_or_else(IntoResponse::into_response);
     let status = status_of(&response);
     open.status = Some(status);
     #[cfg(feature = "remote")]
     {
-        open.decided = response.extensions().get::<DecisionInfo>().cloned();
+        open.decision_info = response.extensions().get::<DecisionInfo>().cloned();
     }
     if status == StatusCode::GATEWAY_TIMEOUT {
         app.service().metrics().count_limit(LimitName::deadline);
@@ -125,16 +125,16 @@ fn is_envoy(path: &str) -> bool {
 }
 
 /// True for the paths that need neither a token nor a permit, such as health checks.
-fn is_open(path: &str) -> bool {
+fn is_path_without_token(path: &str) -> bool {
     #[cfg(feature = "grpc")]
     if grpc::is_health(path) {
         return true;
     }
-    OPEN_PATHS.contains(&path)
+    PATHS_WITHOUT_TOKEN.contains(&path)
 }
 
 async fn admit(app: &Arc<App>, path: &str, request: Request, next: Next) -> Result<Response, Problem> {
-    if is_open(path) {
+    if is_path_without_token(path) {
         return Ok(next.run(request).await);
     }
     #[cfg(feature = "studio")]
@@ -175,7 +175,7 @@ fn body_kind(path: &str, headers: &HeaderMap) -> BodyKind {
         return BodyKind::Other;
     }
     match path {
-        json::BATCH_PATH if media_type(headers) == stream::MEDIA_TYPE => BodyKind::Stream,
+        json::BATCH_PATH if media_type(headers) == stream::LINES_MEDIA_TYPE => BodyKind::Stream,
         _ if is_envoy(path) => BodyKind::Other,
         _ => BodyKind::Whole(0),
     }
@@ -209,7 +209,7 @@ async fn run(
         let limit = app.service().limits().body.saturating_add(added);
         let read = bodies::read(app.open_bodies(), body, limit);
         let read = tokio::time::timeout_at(deadline.end().into(), read).await;
-        let body = read.map_err(|_| deadline.problem())?.map_err(|error| body_problem(app, error))?;
+        let body = read.map_err(|_| deadline.timeout_problem())?.map_err(|error| body_problem(app, error))?;
         request = Request::from_parts(parts, Body::from(body));
     }
     // The answer to an array of messages is sent in parts, and the client may read them slowly.
@@ -226,5 +226,5 @@ async fn run(
 
 async fn run_until(deadline: Deadline, request: Request, next: Next) -> Result<Response, Problem> {
     let answered = tokio::time::timeout_at(deadline.end().into(), next.run(request)).await;
-    answered.map_err(|_| deadline.problem())
+    answered.map_err(|_| deadline.timeout_problem())
 }

@@ -38,7 +38,7 @@ mod pb {
 }
 
 /// The encoded descriptors of the `.proto` files, for reflection and for the list of methods.
-const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
+const PROTO_DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
 
 type HealthServer = tonic_health::pb::health_server::HealthServer<health::Health>;
 type EnvoyServer = pb::envoy::service::auth::v3::authorization_server::AuthorizationServer<envoy::Envoy>;
@@ -51,8 +51,8 @@ pub(super) fn routes(app: &Arc<App>) -> Router<Arc<App>> {
     let envoy = EnvoyServer::new(envoy::Envoy(app.clone())).max_decoding_message_size(limit);
     let health = HealthServer::new(health::Health(app.clone())).max_decoding_message_size(limit);
     let routes = [
-        service_routes(DESCRIPTORS, &rules),
-        service_routes(DESCRIPTORS, &envoy),
+        service_routes(PROTO_DESCRIPTORS, &rules),
+        service_routes(PROTO_DESCRIPTORS, &envoy),
         service_routes(tonic_health::pb::FILE_DESCRIPTOR_SET, &health),
         reflection_routes(limit),
     ];
@@ -88,7 +88,7 @@ where
 fn reflection_routes(limit: usize) -> Router<Arc<App>> {
     let builder = || {
         tonic_reflection::server::Builder::configure()
-            .register_encoded_file_descriptor_set(DESCRIPTORS)
+            .register_encoded_file_descriptor_set(PROTO_DESCRIPTORS)
             .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
     };
     // Many clients still use the older version only.
@@ -137,13 +137,13 @@ pub(super) fn is_client_stream(path: &str) -> Option<bool> {
     let is_rules = service == RulesServer::NAME;
     let is_reflection = service.starts_with(REFLECTION_PACKAGE);
     let is_known = is_rules || is_reflection || is_envoy(path) || is_health(path);
-    is_known.then_some(is_reflection || (is_rules && method == DECIDE_STREAM))
+    is_known.then_some(is_reflection || (is_rules && method == DECIDE_STREAM_METHOD))
 }
 
 /// The start of the names of the services for reflection, whose methods take streams.
 const REFLECTION_PACKAGE: &str = "grpc.reflection.";
 /// The only method of `rulec.v1` that takes a stream.
-const DECIDE_STREAM: &str = "DecideStream";
+const DECIDE_STREAM_METHOD: &str = "DecideStream";
 
 fn is_method_of(path: &str, service: &str) -> bool {
     let rest = path.strip_prefix('/').and_then(|path| path.strip_prefix(service));
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn the_methods_that_take_streams_are_known() {
         for descriptors in [
-            DESCRIPTORS,
+            PROTO_DESCRIPTORS,
             tonic_health::pb::FILE_DESCRIPTOR_SET,
             tonic_reflection::pb::v1::FILE_DESCRIPTOR_SET,
             tonic_reflection::pb::v1alpha::FILE_DESCRIPTOR_SET,

@@ -4,9 +4,9 @@ use super::admitted::Admitted;
 use super::app::{self, App, PathVariable, json_response, media_type, require_json_content_type};
 use super::stream;
 use crate::auth::Scope;
-use crate::openapi::document;
+use crate::openapi::openapi_document;
 use crate::problem::Problem;
-use crate::service::{Batch, BatchRequest, BatchSettings, DecideRequest, Layout, Service, read_request};
+use crate::service::{Batch, BatchLayout, BatchRequest, BatchSettings, DecideRequest, Service, read_request};
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, RawQuery, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -38,7 +38,7 @@ pub(super) fn routes() -> Router<Arc<App>> {
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
-        .route("/openapi.json", get(|| async { json_response(document().to_string()) }))
+        .route("/openapi.json", get(|| async { json_response(openapi_document().to_string()) }))
 }
 
 async fn decide(
@@ -80,19 +80,19 @@ async fn batch(
         false => Ok(()),
     };
     let settings = stream::read_settings(query.as_deref().unwrap_or_default())?;
-    if media_type(request.headers()) == stream::MEDIA_TYPE {
+    if media_type(request.headers()) == stream::LINES_MEDIA_TYPE {
         check(&settings)?;
-        let batch = Batch::new(app.service(), settings, Layout::Lines, admitted.trace)?;
+        let batch = Batch::new(app.service(), settings, BatchLayout::Lines, admitted.trace)?;
         return Ok(stream::answer_lines(&app, batch, request.into_body(), &admitted));
     }
     require_json_content_type(request.headers())?;
     let body = app.body(Bytes::from_request(request, &()).await)?;
     let (settings, messages) = {
         let request: BatchRequest<'_> = read_request(&body)?;
-        (request.settings().or(settings), request.message_ranges(&body))
+        (request.settings().with_fallback(settings), request.message_ranges(&body))
     };
     check(&settings)?;
-    let batch = Batch::new(app.service(), settings, Layout::Array, admitted.trace)?;
+    let batch = Batch::new(app.service(), settings, BatchLayout::Array, admitted.trace)?;
     stream::answer_array(&app, batch, (body, messages), &admitted).await
 }
 

@@ -19,7 +19,7 @@ pub(super) const LOGIN_COOKIE: &str = "rulec-login";
 /// Maximum number of logins at the same time. A further login ends the oldest one.
 const MAX_LOGINS: usize = 256;
 /// Time after which a login ends: 12 hours.
-const LOGIN_TIME: Duration = Duration::from_secs(12 * 60 * 60);
+const LOGIN_LIFETIME: Duration = Duration::from_secs(12 * 60 * 60);
 
 /// The current logins of browsers in the studio, oldest first.
 #[derive(Default)]
@@ -31,7 +31,7 @@ struct Login {
     /// The hash of the token with which the browser logged in. Each request looks up the hash
     /// again, because the token may be removed from the token file.
     token: String,
-    end: Instant,
+    expires_at: Instant,
 }
 
 impl Logins {
@@ -43,7 +43,7 @@ impl Logins {
             .map_err(|error| Problem::broken(format!("there are no random numbers: {error}")))?;
         let id: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let mut logins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        logins.push_back(Login { id: id.clone(), token, end: Instant::now() + LOGIN_TIME });
+        logins.push_back(Login { id: id.clone(), token, expires_at: Instant::now() + LOGIN_LIFETIME });
         if logins.len() > MAX_LOGINS {
             logins.pop_front();
         }
@@ -54,7 +54,7 @@ impl Logins {
     /// login, or if it has ended.
     pub fn token(&self, id: &str) -> Option<String> {
         let mut logins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        logins.retain(|login| login.end > Instant::now());
+        logins.retain(|login| login.expires_at > Instant::now());
         // The ids are random and long, so the duration of a comparison reveals none.
         logins.iter().find(|login| login.id == id).map(|login| login.token.clone())
     }
@@ -73,7 +73,7 @@ impl LiveRuleSet for RulesInForce {
     }
 
     fn main_file(&self) -> String {
-        self.0.files().main.clone()
+        self.0.files().main_file.clone()
     }
 
     fn generation(&self) -> u64 {
@@ -81,7 +81,7 @@ impl LiveRuleSet for RulesInForce {
     }
 
     fn texts(&self) -> Vec<(String, String)> {
-        self.0.settled().map(|(_, texts)| texts).unwrap_or_default()
+        self.0.version_and_texts().map(|(_, texts)| texts).unwrap_or_default()
     }
 
     fn other_files(&self) -> Option<DiskLoader> {
@@ -126,7 +126,7 @@ impl StudioDoor {
     /// Returns the `Set-Cookie` value for the login `id`. If `id` is empty, the value deletes the
     /// cookie.
     pub fn cookie(&self, id: &str) -> String {
-        let seconds = if id.is_empty() { 0 } else { LOGIN_TIME.as_secs() };
+        let seconds = if id.is_empty() { 0 } else { LOGIN_LIFETIME.as_secs() };
         let secure = if self.has_tls { "; Secure" } else { "" };
         format!(
             "{LOGIN_COOKIE}={id}; Path={STUDIO_PATH}; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"

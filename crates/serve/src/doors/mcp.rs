@@ -24,11 +24,11 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
 /// The versions of the Model Context Protocol that this adapter supports, newest first.
 const PROTOCOL_VERSIONS: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
 
-const PARSE_ERROR: i32 = -32700;
-const INVALID_REQUEST: i32 = -32600;
-const UNKNOWN_METHOD: i32 = -32601;
-const INVALID_PARAMS: i32 = -32602;
-const INTERNAL_ERROR: i32 = -32603;
+const PARSE_ERROR_CODE: i32 = -32700;
+const INVALID_REQUEST_CODE: i32 = -32600;
+const UNKNOWN_METHOD_CODE: i32 = -32601;
+const INVALID_PARAMS_CODE: i32 = -32602;
+const INTERNAL_ERROR_CODE: i32 = -32603;
 
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new().route("/mcp", post(answer_http))
@@ -50,9 +50,9 @@ async fn answer_http(
         )));
     }
     Ok(match answer(&app, &admitted, &app.body(body)?).await {
-        Answer::Result(answer) => json_response(answer),
-        Answer::NoRequest(error) => (StatusCode::BAD_REQUEST, json_response(error)).into_response(),
-        Answer::None => StatusCode::ACCEPTED.into_response(),
+        RpcOutcome::Result(answer) => json_response(answer),
+        RpcOutcome::NoRequest(error) => (StatusCode::BAD_REQUEST, json_response(error)).into_response(),
+        RpcOutcome::None => StatusCode::ACCEPTED.into_response(),
     })
 }
 
@@ -76,7 +76,7 @@ pub(crate) async fn serve_lines(
         let deadline = Deadline::after(app.service().limits().deadline);
         let admitted =
             Admitted { grant: Grant::without_tokens(), permit: permit.clone(), deadline, trace: None };
-        if let Answer::Result(mut answer) | Answer::NoRequest(mut answer) =
+        if let RpcOutcome::Result(mut answer) | RpcOutcome::NoRequest(mut answer) =
             answer(app, &admitted, line.as_bytes()).await
         {
             answer.push(b'\n');
@@ -124,7 +124,7 @@ struct RpcAnswer<'r> {
     error: Option<RpcError>,
 }
 
-fn respond(id: Option<&RawValue>, result: Result<Box<RawValue>, RpcError>) -> Vec<u8> {
+fn encode_rpc_answer(id: Option<&RawValue>, result: Result<Box<RawValue>, RpcError>) -> Vec<u8> {
     let (result, error) = match result {
         Ok(result) => (Some(result), None),
         Err(error) => (None, Some(error)),
@@ -133,7 +133,7 @@ fn respond(id: Option<&RawValue>, result: Result<Box<RawValue>, RpcError>) -> Ve
 }
 
 /// The answer to a JSON-RPC message that a client has sent, as JSON text.
-enum Answer {
+enum RpcOutcome {
     /// The result of a request, or its error.
     Result(Vec<u8>),
     /// The error for a text that is not a JSON-RPC request.
@@ -143,42 +143,46 @@ enum Answer {
 }
 
 /// Answers one JSON-RPC message, which is given as JSON text.
-async fn answer(app: &Arc<App>, admitted: &Admitted, request: &[u8]) -> Answer {
+async fn answer(app: &Arc<App>, admitted: &Admitted, request: &[u8]) -> RpcOutcome {
     let request: RpcRequest<'_> = match read_fields(request) {
         Ok(request) => request,
         Err(wrong) => {
-            let code = if wrong.is_json { INVALID_REQUEST } else { PARSE_ERROR };
-            return Answer::NoRequest(respond(None, Err(RpcError::new(code, wrong.text))));
+            let code = if wrong.is_json { INVALID_REQUEST_CODE } else { PARSE_ERROR_CODE };
+            return RpcOutcome::NoRequest(encode_rpc_answer(None, Err(RpcError::new(code, wrong.text))));
         }
     };
     let RpcRequest { id, method, params, result, error } = request;
     let Some(method) = method else {
         // A message with a result or an error answers a request, although this service sends none.
         let is_answer = result.is_some() || error.is_some();
-        let wrong = RpcError::new(INVALID_REQUEST, "a request is an object with a `method`");
-        return if is_answer { Answer::None } else { Answer::NoRequest(respond(id, Err(wrong))) };
+        let wrong = RpcError::new(INVALID_REQUEST_CODE, "a request is an object with a `method`");
+        return if is_answer {
+            RpcOutcome::None
+        } else {
+            RpcOutcome::NoRequest(encode_rpc_answer(id, Err(wrong)))
+        };
     };
-    let Some(id) = id else { return Answer::None };
+    let Some(id) = id else { return RpcOutcome::None };
     let params = params.map_or("{}", RawValue::get);
     let result = match &*method {
         "initialize" => read_params(params).and_then(|params| to_raw(&initialize(&params))),
         "ping" => to_raw(&json!({})),
-        "tools/list" => to_raw(&json!({ "tools": tools() })),
+        "tools/list" => to_raw(&json!({ "tools": describe_tools() })),
         "tools/call" => match read_params(params) {
             Ok(call) => call_tool(app, admitted, &call).await,
             Err(wrong) => Err(wrong),
         },
-        _ => Err(RpcError::new(UNKNOWN_METHOD, format!("there is no method `{method}`"))),
+        _ => Err(RpcError::new(UNKNOWN_METHOD_CODE, format!("there is no method `{method}`"))),
     };
-    Answer::Result(respond(Some(id), result))
+    RpcOutcome::Result(encode_rpc_answer(Some(id), result))
 }
 
 fn read_params<'p, P: Deserialize<'p>>(params: &'p str) -> Result<P, RpcError> {
-    read_fields(params.as_bytes()).map_err(|wrong| RpcError::new(INVALID_PARAMS, wrong.text))
+    read_fields(params.as_bytes()).map_err(|wrong| RpcError::new(INVALID_PARAMS_CODE, wrong.text))
 }
 
 fn to_raw(value: &impl Serialize) -> Result<Box<RawValue>, RpcError> {
-    to_raw_value(value).map_err(|error| RpcError::new(INTERNAL_ERROR, error.to_string()))
+    to_raw_value(value).map_err(|error| RpcError::new(INTERNAL_ERROR_CODE, error.to_string()))
 }
 
 #[derive(Deserialize)]
@@ -200,7 +204,7 @@ fn initialize(params: &InitializeParams) -> Json {
     })
 }
 
-fn tools() -> Json {
+fn describe_tools() -> Json {
     let rules = json!({ "type": "string", "description": "The name of the rules; optional if there is only one rule set" });
     let entry =
         json!({ "type": "string", "description": "The table, choice, router or flow set that decides" });
@@ -249,14 +253,14 @@ struct ToolCall<'p> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ToolResult<'t> {
-    content: [Content<'t>; 1],
+    content: [ToolContent<'t>; 1],
     #[serde(skip_serializing_if = "Option::is_none")]
     structured_content: Option<&'t RawValue>,
     is_error: bool,
 }
 
 #[derive(Serialize)]
-struct Content<'t> {
+struct ToolContent<'t> {
     #[serde(rename = "type")]
     kind: &'static str,
     text: &'t str,
@@ -269,15 +273,15 @@ async fn call_tool(
 ) -> Result<Box<RawValue>, RpcError> {
     let arguments = call.arguments.map_or("{}", RawValue::get).as_bytes();
     let outcome = match &*call.name {
-        "decide" => decide(app, admitted, arguments, false).await,
-        "explain" => decide(app, admitted, arguments, true).await,
-        "check" => check(app, admitted, arguments).await,
-        "test" => test(app, admitted, arguments).await,
-        name => return Err(RpcError::new(INVALID_PARAMS, format!("there is no tool `{name}`"))),
+        "decide" => call_decide(app, admitted, arguments, false).await,
+        "explain" => call_decide(app, admitted, arguments, true).await,
+        "check" => call_check(app, admitted, arguments).await,
+        "test" => call_test(app, admitted, arguments).await,
+        name => return Err(RpcError::new(INVALID_PARAMS_CODE, format!("there is no tool `{name}`"))),
     };
     // An error of a tool is a result with `isError`, so that the model sees it and can call again.
     let result = |text, structured_content, is_error| {
-        to_raw(&ToolResult { content: [Content { kind: "text", text }], structured_content, is_error })
+        to_raw(&ToolResult { content: [ToolContent { kind: "text", text }], structured_content, is_error })
     };
     match &outcome {
         Ok(json) => result(json.get(), Some(&**json), false),
@@ -285,7 +289,7 @@ async fn call_tool(
     }
 }
 
-async fn decide(
+async fn call_decide(
     app: &Arc<App>,
     admitted: &Admitted,
     arguments: &[u8],
@@ -303,14 +307,14 @@ struct CheckArguments {
     text: String,
 }
 
-async fn check(app: &Arc<App>, admitted: &Admitted, arguments: &[u8]) -> Result<Box<RawValue>, Problem> {
+async fn call_check(app: &Arc<App>, admitted: &Admitted, arguments: &[u8]) -> Result<Box<RawValue>, Problem> {
     admitted.grant.require_scope(Scope::Explain)?;
     let CheckArguments { text } = read_request(arguments)?;
     let checked = app.blocking(admitted, move |_| Ok(Service::check(&text))).await?;
     to_raw_value(&checked).map_err(|error| Problem::broken(error.to_string()))
 }
 
-async fn test(app: &Arc<App>, admitted: &Admitted, arguments: &[u8]) -> Result<Box<RawValue>, Problem> {
+async fn call_test(app: &Arc<App>, admitted: &Admitted, arguments: &[u8]) -> Result<Box<RawValue>, Problem> {
     admitted.grant.require_scope(Scope::Explain)?;
     let request: TestRequest = read_request(arguments)?;
     let tested = app.blocking(admitted, move |service| service.test(&request)).await?;

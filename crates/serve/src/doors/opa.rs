@@ -19,25 +19,25 @@ use serde_json::value::RawValue;
 use std::sync::Arc;
 
 pub(super) fn routes() -> Router<Arc<App>> {
-    Router::new().route("/v1/data", post(data_of_main)).route("/v1/data/{*path}", post(data))
+    Router::new().route("/v1/data", post(answer_data_of_main)).route("/v1/data/{*path}", post(answer_data))
 }
 
 #[derive(Deserialize)]
-struct Input<'m> {
+struct DataRequest<'m> {
     #[serde(borrow)]
     input: &'m RawValue,
 }
 
-async fn data_of_main(
+async fn answer_data_of_main(
     app: State<Arc<App>>,
     admitted: Extension<Admitted>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Problem> {
-    data(app, admitted, PathVariable(String::new()), headers, body).await
+    answer_data(app, admitted, PathVariable(String::new()), headers, body).await
 }
 
-async fn data(
+async fn answer_data(
     State(app): State<Arc<App>>,
     Extension(admitted): Extension<Admitted>,
     PathVariable(path): PathVariable,
@@ -46,14 +46,14 @@ async fn data(
 ) -> Result<Response, Problem> {
     require_json_content_type(&headers)?;
     let body = app.body(body)?;
-    let Ok(Input { input }) = read_request(&body) else {
+    let Ok(DataRequest { input }) = read_request(&body) else {
         // OPA's clients omit `input` if they have none. OPA then answers without a `result`, and
         // this adapter does the same.
         let object = parse_object_bytes(&body)?;
         return match object.contains_key("input") {
-            true => {
-                Err(read_request::<Input<'_>>(&body).err().unwrap_or_else(|| Problem::invalid("no input")))
-            }
+            true => Err(read_request::<DataRequest<'_>>(&body)
+                .err()
+                .unwrap_or_else(|| Problem::invalid("no input"))),
             false => Ok(json_response("{}")),
         };
     };

@@ -62,47 +62,52 @@ async fn describe(
 
 /// A request to change the active rules: its permissions, and the entity tag (`If-Match`) of the
 /// version that the caller has read.
-struct Change {
+struct RulesChange {
     app: Arc<App>,
     admitted: Admitted,
     rules: String,
     if_match: Option<HeaderValue>,
 }
 
-impl Change {
-    fn new(app: Arc<App>, admitted: Admitted, rules: String, headers: &HeaderMap) -> Result<Change, Problem> {
+impl RulesChange {
+    fn new(
+        app: Arc<App>,
+        admitted: Admitted,
+        rules: String,
+        headers: &HeaderMap,
+    ) -> Result<RulesChange, Problem> {
         admitted.grant.require_scope(Scope::Admin)?;
         let if_match = headers.get(header::IF_MATCH).filter(|tag| tag.as_bytes() != b"*").cloned();
-        Ok(Change { app, admitted, rules, if_match })
+        Ok(RulesChange { app, admitted, rules, if_match })
     }
 
     /// Makes the change by calling `work`, writes it with `details` to the decision log, and
     /// answers with the new generation (version number). Runs as its own task. So a change that has
     /// begun is completed and logged even if its request is cancelled.
-    async fn make(
+    async fn make_change(
         self,
         action: &'static str,
         details: Json,
         work: impl FnOnce(&RuleSet, Option<u64>) -> Result<u64, Problem> + Send + 'static,
     ) -> Result<Response, Problem> {
-        let made = tokio::spawn(self.make_to_the_end(action, details, work));
+        let made = tokio::spawn(self.make_change_to_the_end(action, details, work));
         made.await.unwrap_or_else(|_| Err(Problem::broken("rulec stopped because of an internal error")))
     }
 
-    async fn make_to_the_end(
+    async fn make_change_to_the_end(
         self,
         action: &'static str,
         details: Json,
         work: impl FnOnce(&RuleSet, Option<u64>) -> Result<u64, Problem> + Send + 'static,
     ) -> Result<Response, Problem> {
-        let Change { app, admitted, rules, if_match } = self;
+        let RulesChange { app, admitted, rules, if_match } = self;
         let name = rules.clone();
         let change = app.blocking(&admitted, move |service| {
             let set = service.set(Some(&name))?;
             work(&set, expected_generation(&set, if_match.as_ref())?)
         });
         let outcome = change.await;
-        let by = &admitted.grant.name;
+        let by = &admitted.grant.token_name;
         let mut event = json!({ "action": action, "rules": rules, "by": by, "details": details });
         match &outcome {
             Ok(generation) => event["generation"] = (*generation).into(),
@@ -153,10 +158,10 @@ async fn edit(
     body: ReadBody,
 ) -> Result<Response, Problem> {
     require_json_content_type(&headers)?;
-    let change = Change::new(app.clone(), admitted, rules, &headers)?;
+    let change = RulesChange::new(app.clone(), admitted, rules, &headers)?;
     let EditRequest { edits } = read_request(&app.body(body)?)?;
     let parsed = read_edits(&edits)?;
-    change.make("edit", Json::Array(edits), move |set, expected| set.edit(&parsed, expected)).await
+    change.make_change("edit", Json::Array(edits), move |set, expected| set.edit(&parsed, expected)).await
 }
 
 #[derive(Deserialize)]
@@ -173,10 +178,10 @@ async fn roll_back(
     body: ReadBody,
 ) -> Result<Response, Problem> {
     require_json_content_type(&headers)?;
-    let change = Change::new(app.clone(), admitted, rules, &headers)?;
+    let change = RulesChange::new(app.clone(), admitted, rules, &headers)?;
     let RollbackRequest { generation } = read_request(&app.body(body)?)?;
     let details = json!({ "to": generation });
-    change.make("rollback", details, move |set, expected| set.roll_back(generation, expected)).await
+    change.make_change("rollback", details, move |set, expected| set.roll_back(generation, expected)).await
 }
 
 #[derive(Deserialize)]
@@ -198,11 +203,11 @@ async fn set_shadow(
     body: ReadBody,
 ) -> Result<Response, Problem> {
     require_json_content_type(&headers)?;
-    let change = Change::new(app.clone(), admitted, rules, &headers)?;
+    let change = RulesChange::new(app.clone(), admitted, rules, &headers)?;
     let ShadowRequest { text, edits } = read_request(&app.body(body)?)?;
     let parsed = read_edits(&edits)?;
     let details = json!({ "text": text, "edits": edits });
-    change.make("shadow", details, move |set, _| set.set_shadow(text.as_deref(), &parsed)).await
+    change.make_change("shadow", details, move |set, _| set.set_shadow(text.as_deref(), &parsed)).await
 }
 
 async fn remove_shadow(
@@ -211,9 +216,9 @@ async fn remove_shadow(
     PathVariable(rules): PathVariable,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let change = Change::new(app, admitted, rules, &headers)?;
+    let change = RulesChange::new(app, admitted, rules, &headers)?;
     let remove = |set: &RuleSet, _| set.remove_shadow().map(|()| set.generation());
-    change.make("remove_shadow", Json::Null, remove).await
+    change.make_change("remove_shadow", Json::Null, remove).await
 }
 
 async fn promote(
@@ -222,13 +227,13 @@ async fn promote(
     PathVariable(rules): PathVariable,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let change = Change::new(app, admitted, rules, &headers)?;
-    change.make("promote", Json::Null, |set, expected| set.promote(expected)).await
+    let change = RulesChange::new(app, admitted, rules, &headers)?;
+    change.make_change("promote", Json::Null, |set, expected| set.promote(expected)).await
 }
 
 async fn reload(State(app): Shared, Extension(admitted): Extension<Admitted>) -> Result<Response, Problem> {
     admitted.grant.require_scope(Scope::Admin)?;
-    let event = json!({ "action": "reload", "by": admitted.grant.name });
+    let event = json!({ "action": "reload", "by": admitted.grant.token_name });
     app.events().audit("change", event).wait().await?;
     app.ask_for_reload();
     Ok(StatusCode::ACCEPTED.into_response())

@@ -16,9 +16,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Maximum number of blocks (groups of lines) of one stream that are answered at the same time.
-const OPEN_BLOCKS: usize = 4;
+const MAX_OPEN_BLOCKS: usize = 4;
 /// The media type of newline-delimited JSON.
-pub(super) const MEDIA_TYPE: &str = "application/x-ndjson";
+pub(super) const LINES_MEDIA_TYPE: &str = "application/x-ndjson";
 
 /// Parses the settings of a batch from the query string of a URL, such as
 /// `entry=billing&explain=true`.
@@ -63,7 +63,7 @@ pub(super) fn answer_lines(app: &Arc<App>, batch: Batch, body: Body, admitted: &
     });
     let answers = answer_blocks(app, batch, blocks, admitted);
     let mut response = Response::new(Body::from_stream(cut_off(app, answers)));
-    let media_type = HeaderValue::from_static(MEDIA_TYPE);
+    let media_type = HeaderValue::from_static(LINES_MEDIA_TYPE);
     response.headers_mut().insert(header::CONTENT_TYPE, media_type);
     response
 }
@@ -87,11 +87,11 @@ pub(super) async fn answer_array(
     let blocks = (0..messages.len().div_ceil(size)).map(move |at| {
         let messages = messages.iter().skip(at * size).take(size);
         let lines = messages.map(|range| Some(body.slice(range.clone()))).collect();
-        Ok(Block { first: (at * size) as u64 + 1, lines })
+        Ok(Block { first_number: (at * size) as u64 + 1, lines })
     });
     let mut answers = Box::pin(answer_blocks(app, batch, stream::iter(blocks), admitted));
     let mut start = Vec::new();
-    while start.len() < MAX_WHOLE_ANSWER {
+    while start.len() < MAX_WHOLE_ANSWER_BYTES {
         match answers.next().await {
             Some(part) => start.extend_from_slice(&part?),
             None => {
@@ -108,10 +108,10 @@ pub(super) async fn answer_array(
 
 /// Maximum size in bytes of an answer to a JSON array that is sent whole. A longer answer is sent
 /// in parts.
-const MAX_WHOLE_ANSWER: usize = 256 << 10;
+const MAX_WHOLE_ANSWER_BYTES: usize = 256 << 10;
 
-/// Answers blocks of messages, at most [`OPEN_BLOCKS`] at the same time. The answers keep the order
-/// of the blocks. Each block has a deadline of its own.
+/// Answers blocks of messages, at most [`MAX_OPEN_BLOCKS`] at the same time. The answers keep the
+/// order of the blocks. Each block has a deadline of its own.
 fn answer_blocks(
     app: &Arc<App>,
     batch: Batch,
@@ -131,7 +131,7 @@ fn answer_blocks(
             .await?
         }
     });
-    answers.buffered(OPEN_BLOCKS).map_ok(Bytes::from)
+    answers.buffered(MAX_OPEN_BLOCKS).map_ok(Bytes::from)
 }
 
 /// Replaces an error in a stream of answers by an I/O error, which ends the response early. The
@@ -153,16 +153,16 @@ fn cut_off(
 struct LineSplitter {
     body: BodyDataStream,
     /// The bytes of the last received part of the body that are not split into lines yet.
-    part: Bytes,
+    unsplit_bytes: Bytes,
     /// The start of a line whose line feed has not arrived.
-    pending: BytesMut,
+    incomplete_line: BytesMut,
     /// Whether the current line is longer than the limit. The rest of the line is then dropped.
     is_too_long: bool,
     next_line: u64,
     /// Maximum number of lines in a block. The lines of a block are answered together.
     block_size: usize,
     /// Maximum number of bytes in a line. A longer line gets an error as its answer.
-    limit: usize,
+    max_line_bytes: usize,
     deadline: Duration,
     is_done: bool,
 }
@@ -171,12 +171,12 @@ impl LineSplitter {
     fn new(body: Body, block_size: usize, limits: &Limits) -> LineSplitter {
         LineSplitter {
             body: body.into_data_stream(),
-            part: Bytes::new(),
-            pending: BytesMut::new(),
+            unsplit_bytes: Bytes::new(),
+            incomplete_line: BytesMut::new(),
             is_too_long: false,
             next_line: 1,
             block_size,
-            limit: limits.body,
+            max_line_bytes: limits.body,
             deadline: limits.deadline,
             is_done: false,
         }
@@ -192,7 +192,7 @@ impl LineSplitter {
         let lines = lines.map_err(|_| Problem::too_slow("no line came in time; see `--deadline`"))??;
         let first = self.next_line;
         self.next_line += lines.len() as u64;
-        Ok((!lines.is_empty()).then_some(Block { first, lines }))
+        Ok((!lines.is_empty()).then_some(Block { first_number: first, lines }))
     }
 
     async fn next_lines(&mut self) -> Result<Vec<Option<Bytes>>, Problem> {
@@ -201,12 +201,12 @@ impl LineSplitter {
         while !self.is_done && lines.is_empty() {
             match self.body.next().await {
                 Some(part) => {
-                    self.part = part.map_err(|error| Problem::invalid(error.to_string()))?;
+                    self.unsplit_bytes = part.map_err(|error| Problem::invalid(error.to_string()))?;
                     self.take_lines(&mut lines);
                 }
                 None => {
                     self.is_done = true;
-                    if self.is_too_long || !self.pending.is_empty() {
+                    if self.is_too_long || !self.incomplete_line.is_empty() {
                         lines.push(self.end_line());
                     }
                 }
@@ -216,38 +216,39 @@ impl LineSplitter {
     }
 
     /// Moves the complete lines of the last received part to `lines`, until `lines` holds
-    /// `block_size` lines. Moves the start of an incomplete line to `pending`.
+    /// `block_size` lines. Moves the start of an incomplete line to `incomplete_line`.
     fn take_lines(&mut self, lines: &mut Vec<Option<Bytes>>) {
         while lines.len() < self.block_size {
-            let Some(end) = self.part.iter().position(|byte| *byte == b'\n') else {
-                let part = std::mem::take(&mut self.part);
-                return self.keep(&part);
+            let Some(end) = self.unsplit_bytes.iter().position(|byte| *byte == b'\n') else {
+                let part = std::mem::take(&mut self.unsplit_bytes);
+                return self.keep_part(&part);
             };
-            let mut line = self.part.split_to(end + 1);
+            let mut line = self.unsplit_bytes.split_to(end + 1);
             line.truncate(end);
-            let is_whole = self.pending.is_empty() && !self.is_too_long && line.len() <= self.limit;
+            let is_whole =
+                self.incomplete_line.is_empty() && !self.is_too_long && line.len() <= self.max_line_bytes;
             if is_whole {
                 lines.push(Some(line));
             } else {
-                self.keep(&line);
+                self.keep_part(&line);
                 lines.push(self.end_line());
             }
         }
     }
 
-    /// Appends a part of a line to `pending`. If the line then exceeds the limit, drops the line
-    /// instead, and marks it as too long.
-    fn keep(&mut self, part: &[u8]) {
-        if self.is_too_long || self.pending.len() + part.len() > self.limit {
+    /// Appends a part of a line to `incomplete_line`. If the line then exceeds the limit, drops the
+    /// line instead, and marks it as too long.
+    fn keep_part(&mut self, part: &[u8]) {
+        if self.is_too_long || self.incomplete_line.len() + part.len() > self.max_line_bytes {
             self.is_too_long = true;
-            self.pending.clear();
+            self.incomplete_line.clear();
         } else {
-            self.pending.extend_from_slice(part);
+            self.incomplete_line.extend_from_slice(part);
         }
     }
 
     fn end_line(&mut self) -> Option<Bytes> {
-        let line = self.pending.split().freeze();
+        let line = self.incomplete_line.split().freeze();
         (!std::mem::take(&mut self.is_too_long)).then_some(line)
     }
 }
@@ -271,7 +272,8 @@ mod tests {
         let mut blocks = Vec::new();
         while let Some(block) = splitter.next_block().await.expect("no client is gone") {
             let to_text = |line: Bytes| String::from_utf8(line.to_vec()).expect("UTF-8");
-            blocks.push((block.first, block.lines.into_iter().map(|line| line.map(to_text)).collect()));
+            blocks
+                .push((block.first_number, block.lines.into_iter().map(|line| line.map(to_text)).collect()));
         }
         blocks
     }

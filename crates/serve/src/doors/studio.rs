@@ -82,7 +82,7 @@ fn check_page(app: &App, request: &Request, is_page: bool) -> Result<(), Problem
     if let Some(origin) = headers.get(header::ORIGIN) {
         let origin = origin.to_str().ok().and_then(|origin| origin.parse::<Uri>().ok());
         let origin = origin.as_ref().and_then(Uri::authority).map(Authority::as_str);
-        if origin.is_none() || origin != web::host(request) {
+        if origin.is_none() || origin != web::request_host(request) {
             return Err(foreign());
         }
     }

@@ -18,7 +18,7 @@ const MAX_LINE_BYTES: u64 = 64 << 20;
 
 /// The permissions of a new file. Only the owner may read it, because messages may hold personal
 /// data.
-pub(super) const OWNER_ONLY: u32 = 0o600;
+pub(super) const OWNER_ONLY_MODE: u32 = 0o600;
 
 /// The file to which the lines of the decision log are appended.
 pub(super) struct LogFile {
@@ -51,8 +51,13 @@ impl LogFile {
         let is_device = path.metadata().is_ok_and(|metadata| !metadata.is_file());
         let lock = if is_device { None } else { Some(lock(&path)?) };
         let mut options = OpenOptions::new();
-        let mut file =
-            options.read(true).append(true).create(true).mode(OWNER_ONLY).open(&path).map_err(to_error)?;
+        let mut file = options
+            .read(true)
+            .append(true)
+            .create(true)
+            .mode(OWNER_ONLY_MODE)
+            .open(&path)
+            .map_err(to_error)?;
         let (mut chain, bytes) = read_end(&mut file, &path)?;
         if !is_device {
             if bytes < file.metadata().map_err(to_error)?.len() {
@@ -102,7 +107,7 @@ impl LogFile {
     ///
     /// # Errors
     /// If the part cannot be removed. The next write tries again.
-    pub fn mend(&mut self) -> io::Result<()> {
+    pub fn remove_torn_line(&mut self) -> io::Result<()> {
         if self.is_torn {
             self.file.set_len(self.bytes)?;
             self.is_torn = false;
@@ -126,7 +131,8 @@ impl LogFile {
             std::fs::rename(&self.path, full)?;
             self.is_renamed = true;
         }
-        self.file = OpenOptions::new().append(true).create_new(true).mode(OWNER_ONLY).open(&self.path)?;
+        self.file =
+            OpenOptions::new().append(true).create_new(true).mode(OWNER_ONLY_MODE).open(&self.path)?;
         (self.bytes, self.is_torn, self.is_renamed) = (0, false, false);
         sync_folder(&self.path)
     }

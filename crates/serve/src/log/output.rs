@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Number of lines between two checkpoints (signed lines that confirm all lines before them).
-const CHECKPOINT_LINES: u64 = 1000;
+const LINES_PER_CHECKPOINT: u64 = 1000;
 
 enum Target {
     File(LogFile),
@@ -23,7 +23,7 @@ impl Target {
             Target::Writer(writer) => writer.write_all(lines).and_then(|()| writer.flush()),
             Target::File(file) => file.write(lines, syncs).inspect_err(|_| {
                 // If this fails too, the next write repairs the file.
-                let _ = file.mend();
+                let _ = file.remove_torn_line();
             }),
         }
     }
@@ -54,13 +54,13 @@ pub(super) struct Output {
     key: Option<SigningKey>,
     rotate_bytes: u64,
     /// Number of lines, written or pending, since the last checkpoint (a signed line).
-    since_checkpoint: u64,
+    lines_since_checkpoint: u64,
     /// Number of written lines since the last written checkpoint. After a failed write,
-    /// `since_checkpoint` is reset to this number.
+    /// `lines_since_checkpoint` is reset to this number.
     written_since_checkpoint: u64,
     /// Whether the last attempt to start a new file has failed, so that lines still go to the full
     /// file.
-    is_stuck: bool,
+    has_rotation_failed: bool,
     /// The bytes of the lines that were added and are not written yet.
     pending: Vec<u8>,
 }
@@ -81,7 +81,7 @@ impl Output {
         };
         let written = LogEnd::default();
         written.set(&chain);
-        let (since_checkpoint, is_stuck, pending) = (0, false, Vec::new());
+        let (lines_since_checkpoint, has_rotation_failed, pending) = (0, false, Vec::new());
         let written_since_checkpoint = 0;
         Ok(Output {
             target,
@@ -89,9 +89,9 @@ impl Output {
             written,
             key,
             rotate_bytes,
-            since_checkpoint,
+            lines_since_checkpoint,
             written_since_checkpoint,
-            is_stuck,
+            has_rotation_failed,
             pending,
         })
     }
@@ -110,8 +110,8 @@ impl Output {
         }
         self.chain.add(&mut line);
         self.pending.extend_from_slice(&line);
-        self.since_checkpoint += 1;
-        if self.since_checkpoint >= CHECKPOINT_LINES {
+        self.lines_since_checkpoint += 1;
+        if self.lines_since_checkpoint >= LINES_PER_CHECKPOINT {
             self.add_checkpoint();
         }
     }
@@ -125,7 +125,7 @@ impl Output {
     }
 
     fn add_checkpoint(&mut self) {
-        self.since_checkpoint = 0;
+        self.lines_since_checkpoint = 0;
         if let Some(key) = &self.key {
             let mut line = self.chain.checkpoint(key);
             self.chain.add(&mut line);
@@ -150,11 +150,11 @@ impl Output {
         let pending = std::mem::take(&mut self.pending);
         if let Err(error) = self.target.write(&pending, syncs) {
             self.chain = self.written.get();
-            self.since_checkpoint = self.written_since_checkpoint;
+            self.lines_since_checkpoint = self.written_since_checkpoint;
             return Err(error);
         }
         self.written.set(&self.chain);
-        self.written_since_checkpoint = self.since_checkpoint;
+        self.written_since_checkpoint = self.lines_since_checkpoint;
         Ok(())
     }
 
@@ -169,14 +169,14 @@ impl Output {
             _ => return Ok(()),
         }
         // If a new file cannot be started, only the first attempt writes a checkpoint.
-        if self.since_checkpoint > 0 && !std::mem::replace(&mut self.is_stuck, true) {
+        if self.lines_since_checkpoint > 0 && !std::mem::replace(&mut self.has_rotation_failed, true) {
             self.add_checkpoint();
         }
         self.flush(true)?;
         if let Target::File(file) = &mut self.target {
             file.rotate(self.chain.next_number())?;
         }
-        self.is_stuck = false;
+        self.has_rotation_failed = false;
         Ok(())
     }
 
@@ -186,7 +186,7 @@ impl Output {
     /// # Errors
     /// If the lines cannot be written.
     pub fn close(&mut self) -> io::Result<()> {
-        if self.since_checkpoint > 0 {
+        if self.lines_since_checkpoint > 0 {
             self.add_checkpoint();
         }
         self.flush(true)

@@ -2,7 +2,7 @@
 //! written. New lines are appended to one file. The thread that writes the log reads a second one,
 //! the draining file.
 
-use super::file::OWNER_ONLY;
+use super::file::OWNER_ONLY_MODE;
 use crate::rules::StartError;
 use rulec::Message;
 use std::fs::{File, OpenOptions};
@@ -16,14 +16,14 @@ pub(super) struct Spill {
     /// The path of the spill file to which new lines are appended.
     path: PathBuf,
     /// The path of the draining file, from which the log's thread moves lines to the log.
-    draining: PathBuf,
+    draining_path: PathBuf,
     state: Mutex<SpillState>,
 }
 
 struct SpillState {
     file: File,
     /// Number of complete lines in the file for new lines.
-    lines: u64,
+    line_count: u64,
     /// Number of bytes of the complete lines in the file for new lines.
     bytes: u64,
     /// Whether a failed write may have left a part of a line after the complete lines.
@@ -38,7 +38,7 @@ struct SpillState {
 }
 
 /// Consecutive lines of the draining file that are moved to the log together.
-pub(super) struct Group {
+pub(super) struct LineGroup {
     pub lines: Vec<Vec<u8>>,
     /// Number of bytes of the group's lines in the draining file.
     bytes: u64,
@@ -56,17 +56,17 @@ impl Spill {
             name.push(end);
             PathBuf::from(name)
         };
-        let (path, draining) = (with(".spill"), with(".spill.draining"));
-        let state = SpillState::open(&path, draining.exists())
+        let (path, draining_path) = (with(".spill"), with(".spill.draining"));
+        let state = SpillState::open(&path, draining_path.exists())
             .map_err(|error| StartError::File(path.clone(), Message::verbatim(error.to_string())))?;
-        Ok(Spill { path, draining, state: Mutex::new(state) })
+        Ok(Spill { path, draining_path, state: Mutex::new(state) })
     }
 
     /// True if no line waits in the spill files. Otherwise, all new lines must be appended there
     /// too, to keep the order of the lines.
     pub fn is_empty(&self) -> bool {
         let state = self.lock();
-        state.lines == 0 && !state.is_draining
+        state.line_count == 0 && !state.is_draining
     }
 
     fn lock(&self) -> MutexGuard<'_, SpillState> {
@@ -86,7 +86,7 @@ impl Spill {
         state.is_torn = true;
         state.file.write_all(&[line, b"\n"].concat())?;
         state.is_torn = false;
-        state.lines += 1;
+        state.line_count += 1;
         state.bytes += line.len() as u64 + 1;
         Ok(!std::mem::replace(&mut state.is_woken, true))
     }
@@ -101,17 +101,17 @@ impl Spill {
         let mut state = self.lock();
         state.is_woken = false;
         // If an earlier attempt has failed, the draining file still exists.
-        if state.is_draining || state.lines == 0 {
+        if state.is_draining || state.line_count == 0 {
             return Ok(());
         }
         if state.is_torn {
             state.file.set_len(state.bytes)?;
         }
-        std::fs::rename(&self.path, &self.draining)?;
+        std::fs::rename(&self.path, &self.draining_path)?;
         match SpillState::open(&self.path, true) {
             Ok(next) => *state = next,
             Err(error) => {
-                std::fs::rename(&self.draining, &self.path)?;
+                std::fs::rename(&self.draining_path, &self.path)?;
                 return Err(error);
             }
         }
@@ -124,14 +124,14 @@ impl Spill {
     ///
     /// # Errors
     /// If the file cannot be read or removed. No line is lost.
-    pub fn next_group(&self, max_bytes: usize) -> io::Result<Option<Group>> {
+    pub fn next_group(&self, max_bytes: usize) -> io::Result<Option<LineGroup>> {
         let mut state = self.lock();
         if !state.is_draining {
             return Ok(None);
         }
-        let mut file = File::open(&self.draining)?;
+        let mut file = File::open(&self.draining_path)?;
         file.seek(SeekFrom::Start(state.drained_bytes))?;
-        let (mut reader, mut group) = (BufReader::new(file), Group { lines: Vec::new(), bytes: 0 });
+        let (mut reader, mut group) = (BufReader::new(file), LineGroup { lines: Vec::new(), bytes: 0 });
         while group.bytes < max_bytes as u64 {
             let mut line = Vec::new();
             group.bytes += match reader.read_until(b'\n', &mut line)? {
@@ -146,13 +146,13 @@ impl Spill {
         if group.bytes > 0 {
             return Ok(Some(group));
         }
-        std::fs::remove_file(&self.draining)?;
+        std::fs::remove_file(&self.draining_path)?;
         (state.is_draining, state.drained_bytes) = (false, 0);
         Ok(None)
     }
 
     /// Marks the lines of a group as written to the log, so that they are not returned again.
-    pub fn end_group(&self, group: &Group) {
+    pub fn end_group(&self, group: &LineGroup) {
         self.lock().drained_bytes += group.bytes;
     }
 }
@@ -169,12 +169,20 @@ impl SpillState {
             line.clear();
         }
         file.set_len(bytes)?;
-        Ok(SpillState { file, lines, bytes, is_torn: false, is_woken: false, is_draining, drained_bytes: 0 })
+        Ok(SpillState {
+            file,
+            line_count: lines,
+            bytes,
+            is_torn: false,
+            is_woken: false,
+            is_draining,
+            drained_bytes: 0,
+        })
     }
 }
 
 fn open_for_lines(path: &Path) -> io::Result<File> {
-    OpenOptions::new().append(true).create(true).mode(OWNER_ONLY).open(path)
+    OpenOptions::new().append(true).create(true).mode(OWNER_ONLY_MODE).open(path)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use super::output::Output;
 use super::spill::Spill;
-use super::{Report, Task, Waiting, log_end_json};
+use super::{LogTask, Report, WaitingTotals, log_end_json};
 use crate::metrics::LogMetrics;
 use serde_json::json;
 use std::io;
@@ -20,16 +20,17 @@ pub(super) struct Writer {
     pub output: Output,
     /// Whether the log has the mode `sync`: answers wait until their lines are on the disk.
     pub is_sync: bool,
-    pub waiting: Arc<Waiting>,
+    pub waiting_totals: Arc<WaitingTotals>,
     pub spill: Option<Arc<Spill>>,
     pub metrics: LogMetrics,
     pub report_event: Report,
     /// For each kind of [`Attempt`], whether the last attempt has failed. Of several failures in a
     /// row, only the first is reported.
-    pub failing: [bool; 2],
+    pub has_failed_by_attempt: [bool; 2],
 }
 
-/// An action of the writer that can fail. As a number, it is the index into `Writer::failing`.
+/// An action of the writer that can fail. As a number, it is the index into
+/// `Writer::has_failed_by_attempt`.
 #[derive(Clone, Copy)]
 enum Attempt {
     Write,
@@ -39,7 +40,7 @@ enum Attempt {
 
 impl Writer {
     /// Writes the lines of the tasks that arrive through `tasks`, until the log is closed.
-    pub fn run(mut self, tasks: &Receiver<Task>) {
+    pub fn run(mut self, tasks: &Receiver<LogTask>) {
         let mut is_open = true;
         while is_open {
             let Ok(first) = tasks.recv() else { break };
@@ -48,15 +49,15 @@ impl Writer {
             let mut next = Some(first);
             while let Some(task) = next.take() {
                 match task {
-                    Task::Close => is_open = false,
-                    Task::Spilled => {
+                    LogTask::Close => is_open = false,
+                    LogTask::Spilled => {
                         // The lines in memory are older than the spilled lines, so they are written
                         // first.
                         self.flush(std::mem::take(&mut lines), &mut receipts);
                         self.drain_spill();
                     }
                     task => {
-                        self.waiting.remove(task.bytes());
+                        self.waiting_totals.remove(task.bytes());
                         lines += self.add(task, &mut receipts);
                     }
                 }
@@ -78,7 +79,8 @@ impl Writer {
     /// Reports the error of an attempt as an event. Reports nothing if the previous attempt of the
     /// same kind has failed too.
     fn report(&mut self, attempt: Attempt, outcome: io::Result<()>) {
-        let was_failing = std::mem::replace(&mut self.failing[attempt as usize], outcome.is_err());
+        let was_failing =
+            std::mem::replace(&mut self.has_failed_by_attempt[attempt as usize], outcome.is_err());
         if let (Err(error), false) = (outcome, was_failing) {
             (self.report_event)("log_failed", json!({ "error": error.to_string() }));
         }
@@ -86,15 +88,15 @@ impl Writer {
 
     /// Converts a task to a line, and adds the line to the pending lines. Returns the number of
     /// added lines, 0 or 1.
-    fn add(&mut self, task: Task, receipts: &mut Vec<oneshot::Sender<bool>>) -> u64 {
+    fn add(&mut self, task: LogTask, receipts: &mut Vec<oneshot::Sender<bool>>) -> u64 {
         let (line, receipt) = match task {
             // If making the line panics, only this line is lost. Its receipt is dropped, so the
             // waiting answer gets an error.
-            Task::Decision(record, receipt) => {
+            LogTask::Decision(record, receipt) => {
                 (catch_unwind(AssertUnwindSafe(|| record.to_line())).ok(), receipt)
             }
-            Task::Line(line, receipt) => (Some(line), receipt),
-            Task::Spilled | Task::Close => return 0,
+            LogTask::Line(line, receipt) => (Some(line), receipt),
+            LogTask::Spilled | LogTask::Close => return 0,
         };
         let Some(line) = line else {
             self.metrics.failed.inc();
@@ -181,11 +183,11 @@ mod tests {
         let mut writer = Writer {
             output,
             is_sync: false,
-            waiting: Arc::default(),
+            waiting_totals: Arc::default(),
             spill: None,
             metrics: LogMetrics::default(),
             report_event: Box::new(report),
-            failing: [false; 2],
+            has_failed_by_attempt: [false; 2],
         };
         let failed = || Err(io::Error::other("full"));
         for attempt in [Attempt::Rotate, Attempt::Rotate, Attempt::Write, Attempt::Write, Attempt::Rotate] {

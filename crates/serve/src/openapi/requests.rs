@@ -1,8 +1,8 @@
 //! The schemas of requests in the OpenAPI document.
 
-use super::object;
+use super::object_schema;
 use crate::limits::MAX_EVALUATIONS;
-use crate::service::MAX_STEPS;
+use crate::service::MAX_WORKFLOW_STEPS;
 use serde_json::{Value as Json, json};
 
 /// Adds keywords of JSON Schema, such as `if` and `then`, to the schema of an object.
@@ -37,67 +37,69 @@ pub(super) fn requests() -> Json {
     let (maybe_text, maybe_object) = (optional(text.clone()), optional(any_object.clone()));
     let list = |items: &Json| json!({ "type": "array", "items": items });
     let edit = |action: &str| {
-        object(json!({ format!("{action}!"): text, "table": maybe_text, "file": maybe_text }), true)
+        object_schema(json!({ format!("{action}!"): text, "table": maybe_text, "file": maybe_text }), true)
     };
     let edit = json!({ "oneOf": [edit("insert"), edit("replace"), edit("remove")] });
-    let part = object(json!({ "type!": text, "id!": text, "properties": any_object }), false);
-    let action = object(json!({ "name!": text, "properties": any_object }), false);
-    let evaluation = object(
+    let part = object_schema(json!({ "type!": text, "id!": text, "properties": any_object }), false);
+    let action = object_schema(json!({ "name!": text, "properties": any_object }), false);
+    let evaluation = object_schema(
         json!({ "subject!": part, "action!": action, "resource!": part, "context": maybe_object }),
         false,
     );
     // An invalid field makes only its own question fail, so the request may contain it.
-    let question = object(json!({ "subject": {}, "action": {}, "resource": {}, "context": {} }), false);
+    let question =
+        object_schema(json!({ "subject": {}, "action": {}, "resource": {}, "context": {} }), false);
     let semantics = ["execute_all", "deny_on_first_deny", "permit_on_first_permit"];
-    let options = optional(object(json!({ "evaluations_semantic": { "enum": semantics } }), false));
+    let options = optional(object_schema(json!({ "evaluations_semantic": { "enum": semantics } }), false));
     let questions = |least: u32, most: usize| json!({ "type": "array", "items": question, "minItems": least, "maxItems": most });
-    let several = object(json!({ "evaluations!": questions(1, MAX_EVALUATIONS), "options": options }), false);
-    let none = object(json!({ "evaluations": questions(0, 0), "options": options }), false);
-    let judge = object(
+    let several =
+        object_schema(json!({ "evaluations!": questions(1, MAX_EVALUATIONS), "options": options }), false);
+    let none = object_schema(json!({ "evaluations": questions(0, 0), "options": options }), false);
+    let judge = object_schema(
         json!({
             "rules": name, "payload!": any_object, "context": maybe_object, "options": maybe_object, "strict": flag,
             "message": maybe_object, "record": flag
         }),
         true,
     );
-    let records = object(json!({ "record!": { "const": true } }), false);
-    let with_message = object(json!({ "message!": any_object }), false);
+    let records = object_schema(json!({ "record!": { "const": true } }), false);
+    let with_message = object_schema(json!({ "message!": any_object }), false);
     json!({
-        "DecideRequest": object(json!({
+        "DecideRequest": object_schema(json!({
             "rules": name, "entry": entry, "message!": any_object,
             "explain": flag, "matched": flag, "analysis": flag, "why_not": maybe_text, "record": flag
         }), true),
-        "FlowsRequest": object(json!({
+        "FlowsRequest": object_schema(json!({
             "rules": name, "entry": { "type": "null" }, "message!": any_object, "explain": flag, "matched": flag,
             "analysis": flag, "why_not": maybe_text, "record": flag
         }), true),
-        "BatchRequest": object(json!({
+        "BatchRequest": object_schema(json!({
             "rules": name, "entry": entry, "messages!": list(&json!({})),
             "explain": flag, "matched": flag, "analysis": flag
         }), true),
         "JudgeRequest": with_keywords(judge, json!({ "if": records, "then": with_message })),
-        "WorkflowRequest": object(json!({
+        "WorkflowRequest": object_schema(json!({
             "rules": name, "input": maybe_object, "resume": maybe_object, "retry_failed": flag,
-            "step_limit": { "type": ["integer", "null"], "minimum": 0, "maximum": MAX_STEPS }
+            "step_limit": { "type": ["integer", "null"], "minimum": 0, "maximum": MAX_WORKFLOW_STEPS }
         }), true),
-        "AnalyzeRequest": object(json!({ "rules": name, "message!": any_object }), true),
-        "ObserveRequest": object(json!({ "rules": name, "message!": any_object }), true),
-        "TestRequest": object(json!({
+        "AnalyzeRequest": object_schema(json!({ "rules": name, "message!": any_object }), true),
+        "ObserveRequest": object_schema(json!({ "rules": name, "message!": any_object }), true),
+        "TestRequest": object_schema(json!({
             "rules": name, "explain": flag, "language": language, "generation": generation
         }), true),
-        "WhyRequest": object(json!({
+        "WhyRequest": object_schema(json!({
             "rules": name, "entry": entry, "message!": any_object, "language": language, "generation": generation
         }), true),
-        "EditRequest": object(json!({ "edits!": list(&edit) }), true),
-        "RollbackRequest": object(json!({ "generation!": number }), true),
-        "ShadowRequest": object(json!({ "text": maybe_text, "edits": list(&edit) }), true),
-        "OpaRequest": object(json!({ "input": any_object }), false),
+        "EditRequest": object_schema(json!({ "edits!": list(&edit) }), true),
+        "RollbackRequest": object_schema(json!({ "generation!": number }), true),
+        "ShadowRequest": object_schema(json!({ "text": maybe_text, "edits": list(&edit) }), true),
+        "OpaRequest": object_schema(json!({ "input": any_object }), false),
         "Evaluation": evaluation,
         "Evaluations": json!({
             "anyOf": [several, { "allOf": [evaluation, none] }]
         }),
         "RpcRequest": with_keywords(
-            object(json!({ "jsonrpc": {}, "method": text, "id": {}, "params": {}, "result": {}, "error": {} }), false),
+            object_schema(json!({ "jsonrpc": {}, "method": text, "id": {}, "params": {}, "result": {}, "error": {} }), false),
             json!({ "anyOf": [{ "required": ["method"] }, { "required": ["result"] }, { "required": ["error"] }] })
         )
     })

@@ -14,7 +14,7 @@ const STATUS_CODE_ERROR: u8 = 2;
 const TEMPORALITY_CUMULATIVE: u8 = 2;
 /// Upper bounds of the buckets for request durations, in seconds, as OpenTelemetry's conventions
 /// recommend.
-const DURATION_BOUNDS: [f64; 14] =
+const DURATION_BOUNDS_SECONDS: [f64; 14] =
     [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0];
 /// Maximum number of histograms, one for each method, route and status. Requests with further
 /// combinations are not measured.
@@ -57,20 +57,20 @@ impl From<u64> for Value {
 /// The start of the process and the time of a measurement, in nanoseconds since 1970. Each data
 /// point contains both.
 #[derive(Clone, Copy)]
-pub(super) struct Times {
-    start: u64,
-    now: u64,
+pub(super) struct MetricTimes {
+    process_start: u64,
+    measured_at: u64,
 }
 
-impl Times {
-    pub fn new(start: SystemTime, now: SystemTime) -> Times {
-        Times { start: nanoseconds(start), now: nanoseconds(now) }
+impl MetricTimes {
+    pub fn new(start: SystemTime, now: SystemTime) -> MetricTimes {
+        MetricTimes { process_start: nanoseconds(start), measured_at: nanoseconds(now) }
     }
 
     /// Adds the two times to a data point, and returns it.
-    pub fn stamp(self, mut point: Json) -> Json {
-        point["startTimeUnixNano"] = self.start.to_string().into();
-        point["timeUnixNano"] = self.now.to_string().into();
+    pub fn add_times(self, mut point: Json) -> Json {
+        point["startTimeUnixNano"] = self.process_start.to_string().into();
+        point["timeUnixNano"] = self.measured_at.to_string().into();
         point
     }
 }
@@ -106,19 +106,19 @@ impl Resource {
     }
 }
 
-fn scope() -> Json {
+fn instrumentation_scope() -> Json {
     json!({ "name": "rulec", "version": env!("CARGO_PKG_VERSION") })
 }
 
 /// Returns the body of an OTLP request that sends spans.
-pub(super) fn spans(resource: &Resource, spans: &[Span]) -> Json {
-    let spans: Vec<Json> = spans.iter().map(span).collect();
+pub(super) fn spans_request(resource: &Resource, spans: &[Span]) -> Json {
+    let spans: Vec<Json> = spans.iter().map(span_json).collect();
     json!({ "resourceSpans": [{
-        "resource": resource.0, "scopeSpans": [{ "scope": scope(), "spans": spans }]
+        "resource": resource.0, "scopeSpans": [{ "scope": instrumentation_scope(), "spans": spans }]
     }] })
 }
 
-fn span(span: &Span) -> Json {
+fn span_json(span: &Span) -> Json {
     let attributes: Vec<Json> = span.attributes.iter().map(|(key, value)| attribute(key, value)).collect();
     let mut json = json!({
         "traceId": span.trace.as_str(),
@@ -139,32 +139,32 @@ fn span(span: &Span) -> Json {
 }
 
 /// Returns the body of an OTLP request that sends metrics.
-pub(super) fn metrics(resource: &Resource, metrics: Vec<Json>) -> Json {
+pub(super) fn metrics_request(resource: &Resource, metrics: Vec<Json>) -> Json {
     json!({ "resourceMetrics": [{
-        "resource": resource.0, "scopeMetrics": [{ "scope": scope(), "metrics": metrics }]
+        "resource": resource.0, "scopeMetrics": [{ "scope": instrumentation_scope(), "metrics": metrics }]
     }] })
 }
 
 /// Returns an OTLP sum: a metric that counts since the start of the process. `points` are its data
 /// points.
-pub(super) fn sum(name: &str, unit: &str, help: &str, points: Vec<Json>) -> Json {
+pub(super) fn sum_metric(name: &str, unit: &str, help: &str, points: Vec<Json>) -> Json {
     let sum = json!({ "aggregationTemporality": TEMPORALITY_CUMULATIVE, "isMonotonic": true, "dataPoints": points });
     json!({ "name": name, "unit": unit, "description": help, "sum": sum })
 }
 
 /// Returns an OTLP gauge: a metric that shows a current value. `points` are its data points.
-pub(super) fn gauge(name: &str, unit: &str, help: &str, points: Vec<Json>) -> Json {
+pub(super) fn gauge_metric(name: &str, unit: &str, help: &str, points: Vec<Json>) -> Json {
     json!({ "name": name, "unit": unit, "description": help, "gauge": { "dataPoints": points } })
 }
 
 /// Returns an OTLP histogram metric. `points` are its data points.
-pub(super) fn histogram(name: &str, unit: &str, help: &str, points: Vec<Json>) -> Json {
+pub(super) fn histogram_metric(name: &str, unit: &str, help: &str, points: Vec<Json>) -> Json {
     let histogram = json!({ "aggregationTemporality": TEMPORALITY_CUMULATIVE, "dataPoints": points });
     json!({ "name": name, "unit": unit, "description": help, "histogram": histogram })
 }
 
 /// Returns the number of spans or data points that the collector reports as rejected in its answer.
-pub(super) fn rejected(answer: &Json) -> u64 {
+pub(super) fn rejected_count(answer: &Json) -> u64 {
     let partial = &answer["partialSuccess"];
     ["rejectedSpans", "rejectedDataPoints"]
         .iter()
@@ -181,7 +181,7 @@ pub(crate) struct Durations(BTreeMap<(&'static str, String, u16), Histogram>);
 struct Histogram {
     /// The number of requests in each bucket. Bucket `i` counts durations up to bound `i` that
     /// exceed the bound before it. The last bucket counts all longer durations.
-    counts: [u64; DURATION_BOUNDS.len() + 1],
+    counts: [u64; DURATION_BOUNDS_SECONDS.len() + 1],
     /// Sum of the durations of all requests in this histogram, in seconds.
     sum: f64,
 }
@@ -195,13 +195,13 @@ impl Durations {
         }
         let histogram = self.0.entry(key).or_default();
         let seconds = elapsed.as_secs_f64();
-        histogram.counts[DURATION_BOUNDS.iter().take_while(|bound| seconds > **bound).count()] += 1;
+        histogram.counts[DURATION_BOUNDS_SECONDS.iter().take_while(|bound| seconds > **bound).count()] += 1;
         histogram.sum += seconds;
     }
 
     /// Returns the durations as the metric that OpenTelemetry's conventions define; `None` if there
     /// was no request.
-    pub(super) fn to_metric(&self, times: Times, scheme: &'static str) -> Option<Json> {
+    pub(super) fn to_metric(&self, times: MetricTimes, scheme: &'static str) -> Option<Json> {
         let points = self.0.iter().map(|((method, route, status), histogram)| {
             let attributes = [
                 attribute("http.request.method", &(*method).into()),
@@ -210,13 +210,14 @@ impl Durations {
                 attribute("url.scheme", &scheme.into()),
             ];
             let counts: Vec<String> = histogram.counts.iter().map(u64::to_string).collect();
-            times.stamp(json!({
-                "attributes": attributes, "explicitBounds": DURATION_BOUNDS, "bucketCounts": counts,
+            times.add_times(json!({
+                "attributes": attributes, "explicitBounds": DURATION_BOUNDS_SECONDS, "bucketCounts": counts,
                 "count": histogram.counts.iter().sum::<u64>().to_string(), "sum": histogram.sum,
             }))
         });
         let points: Vec<Json> = points.collect();
         let help = "Duration of HTTP server requests.";
-        (!points.is_empty()).then(|| self::histogram("http.server.request.duration", "s", help, points))
+        (!points.is_empty())
+            .then(|| self::histogram_metric("http.server.request.duration", "s", help, points))
     }
 }

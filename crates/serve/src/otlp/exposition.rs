@@ -1,7 +1,7 @@
 //! Converts the service's metrics from the text format of Prometheus to OTLP. So both formats
 //! always show the same metrics.
 
-use super::encode::{Times, Value, attribute, gauge, histogram, sum};
+use super::encode::{MetricTimes, Value, attribute, gauge_metric, histogram_metric, sum_metric};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ type Labels = Vec<(String, String)>;
 
 /// A Prometheus metric, collected while the lines of the text format are read.
 #[derive(Default)]
-struct Family {
+struct MetricFamily {
     kind: String,
     help: String,
     /// The samples of the metric, one for each line: the ending of the name, such as `_total`, the
@@ -19,8 +19,8 @@ struct Family {
 }
 
 /// Converts metrics from the text format of Prometheus to OTLP.
-pub(super) fn metrics(text: &str, times: Times) -> Vec<Json> {
-    let mut families: Vec<(String, Family)> = Vec::new();
+pub(super) fn convert_metrics(text: &str, times: MetricTimes) -> Vec<Json> {
+    let mut families: Vec<(String, MetricFamily)> = Vec::new();
     for line in text.lines() {
         let (keyword, rest) = match line.strip_prefix("# ") {
             Some(comment) => comment.split_once(' ').unwrap_or((comment, "")),
@@ -36,7 +36,7 @@ pub(super) fn metrics(text: &str, times: Times) -> Vec<Json> {
             "HELP" | "TYPE" => {
                 let (name, value) = rest.split_once(' ').unwrap_or((rest, ""));
                 if families.last().is_none_or(|(last, _)| last != name) {
-                    families.push((name.to_owned(), Family::default()));
+                    families.push((name.to_owned(), MetricFamily::default()));
                 }
                 let Some((_, family)) = families.last_mut() else { continue };
                 match keyword {
@@ -50,8 +50,8 @@ pub(super) fn metrics(text: &str, times: Times) -> Vec<Json> {
     families.iter().filter_map(|(name, family)| family.to_metric(name, times)).collect()
 }
 
-impl Family {
-    fn to_metric(&self, name: &str, times: Times) -> Option<Json> {
+impl MetricFamily {
+    fn to_metric(&self, name: &str, times: MetricTimes) -> Option<Json> {
         let (base, unit) = match name.strip_suffix("_seconds") {
             Some(base) => (base, "s"),
             None => (name, "1"),
@@ -64,22 +64,22 @@ impl Family {
                     let attributes = attributes(&name, labels);
                     // Counts and gauges of the service are whole numbers.
                     let value = (*value as i64).to_string();
-                    times.stamp(json!({ "attributes": attributes, "asInt": value }))
+                    times.add_times(json!({ "attributes": attributes, "asInt": value }))
                 });
                 let points: Vec<Json> = points.collect();
                 return match (points.is_empty(), kind) {
                     (true, _) => None,
-                    (_, "counter") => Some(sum(&name, unit, &self.help, points)),
-                    _ => Some(gauge(&name, unit, &self.help, points)),
+                    (_, "counter") => Some(sum_metric(&name, unit, &self.help, points)),
+                    _ => Some(gauge_metric(&name, unit, &self.help, points)),
                 };
             }
         };
-        (!points.is_empty()).then(|| histogram(&name, unit, &self.help, points))
+        (!points.is_empty()).then(|| histogram_metric(&name, unit, &self.help, points))
     }
 
     /// Converts the buckets of each series. Prometheus counts in a bucket all smaller values too,
     /// OTLP counts only the values of the bucket itself.
-    fn histogram_points(&self, times: Times) -> Vec<Json> {
+    fn histogram_points(&self, times: MetricTimes) -> Vec<Json> {
         let mut series: BTreeMap<Labels, (Vec<(f64, f64)>, f64)> = BTreeMap::new();
         for (ending, labels, value) in &self.samples {
             let (bound, others): (Labels, Labels) =
@@ -101,7 +101,7 @@ impl Family {
                 .collect();
             let bounds: Vec<f64> =
                 buckets.iter().map(|(bound, _)| *bound).filter(|bound| bound.is_finite()).collect();
-            times.stamp(json!({
+            times.add_times(json!({
                 "attributes": attributes("", &labels), "explicitBounds": bounds, "bucketCounts": counts,
                 "count": (before as u64).to_string(), "sum": sum,
             }))
@@ -178,8 +178,9 @@ mod tests {
             # HELP rulec_empty Nothing.\n\
             # TYPE rulec_empty counter\n\
             # EOF\n";
-        let times = Times::new(UNIX_EPOCH + Duration::from_secs(1), UNIX_EPOCH + Duration::from_secs(2));
-        let found = metrics(text, times);
+        let times =
+            MetricTimes::new(UNIX_EPOCH + Duration::from_secs(1), UNIX_EPOCH + Duration::from_secs(2));
+        let found = convert_metrics(text, times);
         assert_eq!(found.len(), 3, "{found:?}");
         let point = &found[0]["sum"]["dataPoints"][0];
         assert_eq!((&found[0]["name"], &point["asInt"]), (&json!("rulec.decisions"), &json!("3")));

@@ -20,7 +20,8 @@ pub(super) async fn open(
     }
     let (disk, main) =
         compiler.on_disk(path).map_err(|error| StartError::Compile(path.to_owned(), Box::new(error)))?;
-    let watched = WatchedRules::builder(compiler, path).signed_only(loaders.signed_only()).open().await;
+    let watched =
+        WatchedRules::builder(compiler, path).signed_only(loaders.requires_signature()).open().await;
     let watched = watched.map_err(|error| StartError::of_rules(path, error))?;
     let set = Arc::new(loaders.rule_set(name, watched.rules(), main, Some(disk))?);
     let task = tokio::spawn(feed(Arc::downgrade(&set), watched.clone())).abort_handle();
@@ -42,7 +43,7 @@ async fn feed(set: Weak<RuleSet>, mut watched: WatchedRules) {
                 set.load(rules);
             }
             if let Some(error) = error {
-                set.refuse(error);
+                set.note_refused_version(error);
             }
         });
         // A panic is reported by the runtime, and the next version is tried.

@@ -61,7 +61,7 @@ pub(crate) trait RuleHost: Send + Sync {
 
 /// The task that lists the folders again after each change.
 pub(crate) struct FolderWatch {
-    asked: Arc<Notify>,
+    check_signal: Arc<Notify>,
     task: AbortHandle,
 }
 
@@ -78,9 +78,9 @@ impl FolderWatch {
         history: Option<OpenHistory>,
         app: Weak<dyn RuleHost>,
     ) -> Result<FolderWatch, StartError> {
-        let asked = Arc::<Notify>::default();
+        let check_signal = Arc::<Notify>::default();
         let has_refused = Arc::<AtomicBool>::default();
-        let watcher = watch(&folders.paths, &asked, &has_refused)?;
+        let watcher = watch(&folders.paths, &check_signal, &has_refused)?;
         let open = folders.first.sources.iter().filter_map(named_path).collect();
         let imported = folders.first.imported;
         let list = folders.list;
@@ -88,19 +88,19 @@ impl FolderWatch {
             list,
             trusted,
             history,
-            open,
-            imported,
-            refused: HashMap::new(),
+            open_sets: open,
+            imported_paths: imported,
+            error_by_name: HashMap::new(),
             has_refused,
             _watcher: watcher,
         };
-        let task = tokio::spawn(state.run(asked.clone(), app)).abort_handle();
-        Ok(FolderWatch { asked, task })
+        let task = tokio::spawn(state.run(check_signal.clone(), app)).abort_handle();
+        Ok(FolderWatch { check_signal, task })
     }
 
     /// Asks the task to list the folders soon.
     pub fn check(&self) {
-        self.asked.notify_one();
+        self.check_signal.notify_one();
     }
 }
 
@@ -115,10 +115,10 @@ impl Drop for FolderWatch {
 /// while a file is refused, because the change may correct the error.
 fn watch(
     paths: &[PathBuf],
-    asked: &Arc<Notify>,
+    check_signal: &Arc<Notify>,
     has_refused: &Arc<AtomicBool>,
 ) -> Result<RecommendedWatcher, StartError> {
-    let (asked, has_refused) = (asked.clone(), has_refused.clone());
+    let (check_signal, has_refused) = (check_signal.clone(), has_refused.clone());
     let on_event = move |event: Result<Event, notify::Error>| {
         let matters = match event.map(|event| event.kind) {
             Ok(EventKind::Access(_)) => false,
@@ -128,7 +128,7 @@ fn watch(
             _ => true,
         };
         if matters {
-            asked.notify_one();
+            check_signal.notify_one();
         }
     };
     let to_error = |path: &Path, error: notify::Error| {
@@ -157,21 +157,22 @@ struct Folders {
     trusted: Vec<VerifyingKey>,
     history: Option<OpenHistory>,
     /// The names of the rule sets that the folders have added, each with the path of its file.
-    open: HashMap<String, PathBuf>,
+    open_sets: HashMap<String, PathBuf>,
     /// The imported files, according to the last listing in which all files compiled.
-    imported: Vec<PathBuf>,
+    imported_paths: Vec<PathBuf>,
     /// The error of each rule set that could not be loaded, by name. The empty name is for an error
     /// of the listing itself. An unchanged error is not reported again.
-    refused: HashMap<String, String>,
+    error_by_name: HashMap<String, String>,
     has_refused: Arc<AtomicBool>,
     _watcher: RecommendedWatcher,
 }
 
 impl Folders {
-    async fn run(mut self, asked: Arc<Notify>, app: Weak<dyn RuleHost>) {
+    async fn run(mut self, check_signal: Arc<Notify>, app: Weak<dyn RuleHost>) {
         loop {
-            asked.notified().await;
-            let quiet = async { while tokio::time::timeout(QUIET_PERIOD, asked.notified()).await.is_ok() {} };
+            check_signal.notified().await;
+            let quiet =
+                async { while tokio::time::timeout(QUIET_PERIOD, check_signal.notified()).await.is_ok() {} };
             // Other files in the folders may change all the time.
             let _ = tokio::time::timeout(10 * QUIET_PERIOD, quiet).await;
             let Some(app) = app.upgrade() else { return };
@@ -187,23 +188,23 @@ impl Folders {
             Ok(listing) => listing,
             Err(error) => {
                 let error = error.to_string();
-                if self.refused.get("") != Some(&error) {
+                if self.error_by_name.get("") != Some(&error) {
                     app.events().report("failure", json!({ "error": error }));
-                    self.refused.insert(String::new(), error);
+                    self.error_by_name.insert(String::new(), error);
                 }
                 return;
             }
         };
         let names: Vec<String> = listing.sources.iter().map(|source| source.name.clone()).collect();
-        self.refused.retain(|name, _| names.contains(name));
+        self.error_by_name.retain(|name, _| names.contains(name));
         let removed = self.remove_missing(app, &listing).await;
         let mut has_added = false;
         for source in &listing.sources {
             has_added |= self.add(app, source, listing.is_complete).await;
         }
-        self.has_refused.store(!self.refused.is_empty(), Ordering::Relaxed);
+        self.has_refused.store(!self.error_by_name.is_empty(), Ordering::Relaxed);
         if listing.is_complete {
-            self.imported = listing.imported;
+            self.imported_paths = listing.imported;
         }
         if removed || has_added {
             app.sets_changed();
@@ -215,15 +216,15 @@ impl Folders {
     async fn remove_missing(&mut self, app: &dyn RuleHost, listing: &RuleListing) -> bool {
         let is_gone =
             |path: &PathBuf| !path.exists() || (listing.is_complete && listing.imported.contains(path));
-        if !self.open.values().any(is_gone) {
+        if !self.open_sets.values().any(is_gone) {
             return false;
         }
         // Some editors remove a file for a moment while they save it.
         tokio::time::sleep(QUIET_PERIOD).await;
         let gone: Vec<String> =
-            self.open.iter().filter(|(_, path)| is_gone(path)).map(|(name, _)| name.clone()).collect();
+            self.open_sets.iter().filter(|(_, path)| is_gone(path)).map(|(name, _)| name.clone()).collect();
         for name in &gone {
-            self.open.remove(name);
+            self.open_sets.remove(name);
             app.remove_set(name);
             let _ = app.events().audit("removed", json!({ "rules": name }));
         }
@@ -234,22 +235,22 @@ impl Folders {
     /// imported by a file with errors. Returns true if the rule set was added.
     async fn add(&mut self, app: &dyn RuleHost, source: &RuleSource, is_complete: bool) -> bool {
         let Some((name, path)) = named_path(source) else { return false };
-        let is_hidden_import = !is_complete && self.imported.contains(&path);
-        if self.open.get(&name) == Some(&path) || is_hidden_import {
+        let is_hidden_import = !is_complete && self.imported_paths.contains(&path);
+        if self.open_sets.get(&name) == Some(&path) || is_hidden_import {
             return false;
         }
         let opened = self.open_set(app, source).await;
         match opened {
             Ok(()) => {
-                self.refused.remove(&name);
-                self.open.insert(name, path);
+                self.error_by_name.remove(&name);
+                self.open_sets.insert(name, path);
                 true
             }
             Err(error) => {
                 let error = error.to_string();
-                if self.refused.get(&name) != Some(&error) {
+                if self.error_by_name.get(&name) != Some(&error) {
                     let _ = app.events().audit("refused", json!({ "rules": name, "error": error }));
-                    self.refused.insert(name, error);
+                    self.error_by_name.insert(name, error);
                 }
                 false
             }

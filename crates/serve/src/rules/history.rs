@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// Maximum number of earlier versions of a rule set that are kept.
-const MAX_KEPT: usize = 16;
+const MAX_KEPT_VERSIONS: usize = 16;
 
 /// The earlier versions of a rule set that are kept, oldest first.
 #[derive(Default)]
@@ -16,10 +16,10 @@ pub(super) struct VersionHistory(VecDeque<EarlierVersion>);
 
 struct EarlierVersion {
     generation: u64,
-    content: Content,
+    rules: KeptRules,
 }
 
-enum Content {
+enum KeptRules {
     /// The version itself, if another version has replaced it as a whole.
     Whole(Arc<Version>),
     /// The texts of the rules before an edit, each with the name of its file. An edit changes the
@@ -31,19 +31,19 @@ impl VersionHistory {
     /// Adds a version that another version is about to replace.
     pub fn keep(&mut self, version: &Arc<Version>) {
         let generation = version.live().generation();
-        self.push(EarlierVersion { generation, content: Content::Whole(version.clone()) });
+        self.push(EarlierVersion { generation, rules: KeptRules::Whole(version.clone()) });
     }
 
     /// Adds the texts that an edited version had before the edit. `generation` is the generation
     /// (version number) before the edit.
     pub fn keep_texts(&mut self, generation: u64, texts: Vec<(String, String)>) {
-        self.push(EarlierVersion { generation, content: Content::Texts(texts) });
+        self.push(EarlierVersion { generation, rules: KeptRules::Texts(texts) });
     }
 
     fn push(&mut self, kept: EarlierVersion) {
         self.0.retain(|old| old.generation != kept.generation);
         self.0.push_back(kept);
-        if self.0.len() > MAX_KEPT {
+        if self.0.len() > MAX_KEPT_VERSIONS {
             self.0.pop_front();
         }
     }
@@ -56,9 +56,9 @@ impl VersionHistory {
     /// files of the rule set.
     pub fn restore(&self, generation: u64, files: &SourceFiles) -> Result<LiveRules, Problem> {
         let kept = self.0.iter().find(|kept| kept.generation == generation);
-        match kept.map(|kept| &kept.content) {
-            Some(Content::Whole(version)) => Ok(version.live().clone()),
-            Some(Content::Texts(texts)) => recompile(files, texts),
+        match kept.map(|kept| &kept.rules) {
+            Some(KeptRules::Whole(version)) => Ok(version.live().clone()),
+            Some(KeptRules::Texts(texts)) => recompile(files, texts),
             None => Err(Problem::conflict(format!(
                 "the generation {generation} is not kept; the kept ones are {:?}",
                 self.generations()
@@ -88,7 +88,7 @@ impl Loader for TextsLoader<'_> {
 /// of the main file, and reads word lists.
 pub(super) fn recompile(files: &SourceFiles, texts: &[(String, String)]) -> Result<LiveRules, Problem> {
     let names = || texts.iter().map(|(name, _)| name.as_str());
-    let main = names().find(|name| *name == files.main).or(names().next_back());
+    let main = names().find(|name| *name == files.main_file).or(names().next_back());
     let Some(main) = main else {
         return Err(Problem::conflict("the texts of compiled rules are not kept; load another artifact"));
     };

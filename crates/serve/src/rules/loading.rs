@@ -15,12 +15,12 @@ use tokio::task::AbortHandle;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SourceFiles {
     /// The name of the main file, which imports the other files.
-    pub main: String,
+    pub main_file: String,
     /// Loads the word lists that rules read from separate files. `None` if the rules can read no
     /// such files.
     pub disk: Option<DiskLoader>,
     /// Whether the service accepts only artifacts (compiled rules) that a trusted key has signed.
-    pub signed_only: bool,
+    pub requires_signature: bool,
 }
 
 /// The reason why the service cannot start.
@@ -82,18 +82,18 @@ pub(crate) fn compiler() -> Compiler {
 
 /// The watch of a source, and the task that puts its new versions into force.
 pub(super) struct Feed {
-    check: Box<dyn Fn() + Send + Sync>,
+    check_source: Box<dyn Fn() + Send + Sync>,
     task: AbortHandle,
 }
 
 impl Feed {
     /// Creates a feed. `check` makes the task `task` check soon whether the source has changed.
     pub fn new(check: impl Fn() + Send + Sync + 'static, task: AbortHandle) -> Feed {
-        Feed { check: Box::new(check), task }
+        Feed { check_source: Box::new(check), task }
     }
 
-    pub fn check(&self) {
-        (self.check)();
+    pub fn check_source(&self) {
+        (self.check_source)();
     }
 }
 
@@ -120,7 +120,7 @@ impl Loaders<'_> {
     }
 
     /// True if only artifacts (compiled rules) that a trusted key has signed are accepted.
-    pub fn signed_only(&self) -> bool {
+    pub fn requires_signature(&self) -> bool {
         !self.trusted.is_empty()
     }
 
@@ -135,7 +135,7 @@ impl Loaders<'_> {
         main: String,
         disk: Option<DiskLoader>,
     ) -> Result<RuleSet, StartError> {
-        let files = SourceFiles { main, disk, signed_only: self.signed_only() };
+        let files = SourceFiles { main_file: main, disk, requires_signature: self.requires_signature() };
         let store = match self.history {
             Some(open) => Histories::Persistent(open(name).map_err(StartError::History)?),
             None => Histories::Memory(MemoryStore::default()),

@@ -16,7 +16,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 /// The longest pause between two requests after failures, unless the configured interval is longer.
-const LONGEST_PAUSE: Duration = Duration::from_secs(600);
+const MAX_FETCH_PAUSE: Duration = Duration::from_secs(600);
 
 /// Rules at an address: an artifact (a file of compiled rules), or the text of rules without
 /// imports.
@@ -46,13 +46,13 @@ impl RemoteSource {
 }
 
 /// Checks that no attacker on the network can replace the rules or read the token.
-fn check_address(remote: &RemoteSource, signed_only: bool) -> Result<(), Message> {
+fn check_address(remote: &RemoteSource, requires_signature: bool) -> Result<(), Message> {
     let uri = remote.url.parse::<Uri>().ok();
     let host = uri.as_ref().and_then(Uri::host).unwrap_or_default();
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     let is_local = host == "localhost" || address.is_ok_and(|address| address.is_loopback());
     let is_secure = uri.as_ref().is_some_and(|uri| uri.scheme_str() == Some("https"));
-    match is_secure || is_local || (signed_only && remote.token.is_none()) {
+    match is_secure || is_local || (requires_signature && remote.token.is_none()) {
         true => Ok(()),
         false => Err(message!(
             "others on the way can read and change it: use `https`, or `--trust` without a token"
@@ -65,16 +65,16 @@ struct Fetcher {
     client: HttpClient,
     request: Request,
     compiler: Compiler,
-    signed_only: bool,
+    requires_signature: bool,
     url: String,
     /// The file name of the rules in diagnostics.
-    main: String,
+    main_file: String,
 }
 
 impl Fetcher {
     fn new(remote: &RemoteSource, loaders: &Loaders<'_>) -> Result<Fetcher, Message> {
-        let signed_only = loaders.signed_only();
-        check_address(remote, signed_only)?;
+        let requires_signature = loaders.requires_signature();
+        check_address(remote, requires_signature)?;
         let hosts = AllowedHosts::of_url(&remote.url).map_err(|error| error.to_message())?;
         let (attempt, overall) = (remote.time, remote.time);
         let limits = Limits { attempt, overall, body: remote.bytes, ..Limits::default() };
@@ -86,7 +86,7 @@ impl Fetcher {
         let path = remote.url.split(['?', '#']).next().unwrap_or_default();
         let main = path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("rules").to_owned();
         let (compiler, url) = (loaders.compiler(), remote.url.clone());
-        Ok(Fetcher { client, request, compiler, signed_only, url, main })
+        Ok(Fetcher { client, request, compiler, requires_signature, url, main_file: main })
     }
 
     async fn fetch(&self, tag: Option<&str>) -> Result<Option<Document>, HttpError> {
@@ -98,33 +98,33 @@ impl Fetcher {
         if artifact::is_artifact(&bytes) {
             return Ok(self.compiler.load_artifact(&bytes)?.into());
         }
-        if self.signed_only {
+        if self.requires_signature {
             return Err(WatchError::Unsigned(PathBuf::from(&self.url)));
         }
         if bytes.trim_ascii().is_empty() {
             return Err(WatchError::Empty(PathBuf::from(&self.url)));
         }
-        let loader = OneText { name: &self.main, bytes };
-        Ok(LiveRules::new(self.compiler.clone(), &loader, &self.main)?)
+        let loader = OneFileLoader { name: &self.main_file, bytes };
+        Ok(LiveRules::new(self.compiler.clone(), &loader, &self.main_file)?)
     }
 }
 
 /// A loader that knows only one text, so that the text can import no other file.
-struct OneText<'t> {
+struct OneFileLoader<'t> {
     name: &'t str,
     bytes: Vec<u8>,
 }
 
-impl Loader for OneText<'_> {
+impl Loader for OneFileLoader<'_> {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
         if path == self.name { Ok(self.bytes.clone()) } else { Err(LoadError::NotFound) }
     }
 }
 
 /// The version that was fetched last, whether it is in force or not.
-struct Seen {
-    tag: Option<String>,
-    hash: [u8; 32],
+struct SeenDocument {
+    entity_tag: Option<String>,
+    content_hash: [u8; 32],
     /// Why this version is not in force; `None` if it is.
     refusal: Option<String>,
 }
@@ -139,14 +139,14 @@ pub(super) async fn open(
     let fetcher = Arc::new(Fetcher::new(remote, loaders).map_err(to_error)?);
     let document = fetcher.fetch(None).await.map_err(|error| to_error(error.to_message()))?;
     let Document { bytes, tag } = document.ok_or_else(|| to_error(message!("it has no rules")))?;
-    let seen = Seen { tag, hash: Sha256::digest(&bytes).into(), refusal: None };
+    let seen = SeenDocument { entity_tag: tag, content_hash: Sha256::digest(&bytes).into(), refusal: None };
     let rules = load(&fetcher, bytes).await;
     let rules = rules.map_err(|error| StartError::of_rules(Path::new(&remote.url), error))?;
-    let set = Arc::new(loaders.rule_set(name, rules, fetcher.main.clone(), None)?);
-    let asked = Arc::new(Notify::new());
-    let poll = poll(Arc::downgrade(&set), fetcher, seen, remote.interval, asked.clone());
+    let set = Arc::new(loaders.rule_set(name, rules, fetcher.main_file.clone(), None)?);
+    let check_signal = Arc::new(Notify::new());
+    let poll = poll_address(Arc::downgrade(&set), fetcher, seen, remote.interval, check_signal.clone());
     let task = tokio::spawn(poll).abort_handle();
-    let _ = set.feed.set(Feed::new(move || asked.notify_one(), task));
+    let _ = set.feed.set(Feed::new(move || check_signal.notify_one(), task));
     Ok(set)
 }
 
@@ -156,26 +156,26 @@ async fn load(fetcher: &Arc<Fetcher>, bytes: Vec<u8>) -> Result<LiveRules, Watch
 }
 
 /// Returns the pause before the next request, after `failures` failures in a row.
-fn pause(interval: Duration, failures: u32) -> Duration {
+fn pause_after(interval: Duration, failures: u32) -> Duration {
     let doubled = interval.saturating_mul(2_u32.saturating_pow(failures));
-    with_jitter(doubled.min(LONGEST_PAUSE.max(interval)))
+    with_jitter(doubled.min(MAX_FETCH_PAUSE.max(interval)))
 }
 
 /// Asks for new versions of the rules until their rule set is dropped.
-async fn poll(
+async fn poll_address(
     set: Weak<RuleSet>,
     fetcher: Arc<Fetcher>,
-    mut seen: Seen,
+    mut seen: SeenDocument,
     interval: Duration,
-    asked: Arc<Notify>,
+    check_signal: Arc<Notify>,
 ) {
     let mut failures = 0;
     loop {
         tokio::select! {
-            () = tokio::time::sleep(pause(interval, failures)) => {}
-            () = asked.notified() => {}
+            () = tokio::time::sleep(pause_after(interval, failures)) => {}
+            () = check_signal.notified() => {}
         }
-        let fetched = fetcher.fetch(seen.tag.as_deref()).await;
+        let fetched = fetcher.fetch(seen.entity_tag.as_deref()).await;
         let Some(set) = set.upgrade() else { return };
         let document = match fetched {
             Err(error) => {
@@ -188,22 +188,23 @@ async fn poll(
         failures = 0;
         let hash = document.as_ref().map(|document| <[u8; 32]>::from(Sha256::digest(&document.bytes)));
         match document.zip(hash) {
-            Some((document, hash)) if hash != seen.hash => {
+            Some((document, hash)) if hash != seen.content_hash => {
                 set.note_fetch(true);
                 let loaded = load(&fetcher, document.bytes).await;
                 let refusal = loaded.as_ref().err().map(ToString::to_string);
-                seen = Seen { tag: document.tag, hash, refusal: refusal.clone() };
+                seen =
+                    SeenDocument { entity_tag: document.tag, content_hash: hash, refusal: refusal.clone() };
                 // A change that is being made may hold the lock of the rules for long.
                 let applied = tokio::task::spawn_blocking(move || match (loaded, refusal) {
                     (Ok(rules), _) => set.load(rules),
-                    (Err(_), refusal) => set.refuse(refusal.unwrap_or_default()),
+                    (Err(_), refusal) => set.note_refused_version(refusal.unwrap_or_default()),
                 });
                 // A panic is reported by the runtime, and the next version is tried.
                 let _ = applied.await;
             }
             unchanged => {
                 if let Some((document, _)) = unchanged {
-                    seen.tag = document.tag;
+                    seen.entity_tag = document.tag;
                 }
                 set.note_fetch(false);
                 set.note_reached(seen.refusal.clone());
@@ -218,9 +219,9 @@ mod tests {
 
     #[test]
     fn an_address_must_be_safe() {
-        let check = |url: &str, token: bool, signed_only: bool| {
+        let check = |url: &str, token: bool, requires_signature: bool| {
             let token = token.then(|| Secret::new("secret"));
-            check_address(&RemoteSource { token, ..RemoteSource::new(url) }, signed_only).is_ok()
+            check_address(&RemoteSource { token, ..RemoteSource::new(url) }, requires_signature).is_ok()
         };
         for url in
             ["https://rules.example/a", "http://127.0.0.1:80/a", "http://[::1]/a", "http://localhost/a"]
@@ -239,7 +240,7 @@ mod tests {
             [(second, 0, 1), (second, 1, 2), (second, 3, 8), (second, 40, 600), (second * 3600, 5, 3600)]
         {
             let longest = second * longest;
-            let pause = pause(interval, failures);
+            let pause = pause_after(interval, failures);
             assert!(pause <= longest && pause >= longest.mul_f64(0.74), "{failures}: {pause:?}");
         }
     }

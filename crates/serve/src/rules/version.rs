@@ -11,7 +11,7 @@ pub(crate) struct Version {
     live: LiveRules,
     /// The cause of the version: `source`, `edit`, `rollback`, `promotion` or `shadow`.
     origin: &'static str,
-    since: OffsetDateTime,
+    in_force_since: OffsetDateTime,
     /// The name of the entry (such as a table) that decides if a request names no entry. An error
     /// with the names of all entries if the request must name one.
     default_entry: Result<String, Vec<String>>,
@@ -19,16 +19,16 @@ pub(crate) struct Version {
     has_intents: bool,
     /// Whether the rules read earlier messages, which the service must then record.
     has_history: bool,
-    /// Whether some decisions need [`Derived`] data, which must then be computed first.
-    needs_derived: bool,
-    derived: OnceLock<Derived>,
+    /// Whether some decisions need [`DerivedData`], which must then be computed first.
+    needs_derived_data: bool,
+    derived: OnceLock<DerivedData>,
     /// Held while a thread computes the derived data, so that concurrent requests compute them only
     /// once.
-    deriving: Mutex<()>,
+    derive_lock: Mutex<()>,
 }
 
 /// Data that takes long to compute from the rules.
-struct Derived {
+struct DerivedData {
     rules: Rules,
     /// The generation (version number of the rule set) to which `rules` belongs.
     generation: u64,
@@ -45,14 +45,14 @@ impl Version {
             default_entry,
             has_intents: rules.program().has_intents(),
             has_history: rules.has_history(),
-            needs_derived: rules.has_history()
+            needs_derived_data: rules.has_history()
                 || rules.program().has_intents()
                 || rules.program().tables.iter().any(|table| table.kind == TableKind::Choice),
             live,
             origin,
-            since: OffsetDateTime::now_utc(),
+            in_force_since: OffsetDateTime::now_utc(),
             derived: OnceLock::new(),
-            deriving: Mutex::default(),
+            derive_lock: Mutex::default(),
         }
     }
 
@@ -76,7 +76,7 @@ impl Version {
     }
 
     pub fn since(&self) -> OffsetDateTime {
-        self.since
+        self.in_force_since
     }
 
     /// True if the rules read earlier messages, which the service must then record.
@@ -110,20 +110,20 @@ impl Version {
 
     /// True if the next decision may have to wait until the derived data are computed.
     pub fn must_prepare(&self) -> bool {
-        self.needs_derived && self.derived.get().is_none()
+        self.needs_derived_data && self.derived.get().is_none()
     }
 
-    fn derived(&self) -> Result<&Derived, Problem> {
+    fn derived(&self) -> Result<&DerivedData, Problem> {
         if let Some(derived) = self.derived.get() {
             return Ok(derived);
         }
-        let _deriving = self.deriving.lock().unwrap_or_else(PoisonError::into_inner);
+        let _deriving = self.derive_lock.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(derived) = self.derived.get() {
             return Ok(derived);
         }
         let (rules, generation) = self.merged()?;
         let matcher = self.has_intents.then(|| FlowMatcher::offline(&rules).ok()).flatten();
-        Ok(self.derived.get_or_init(|| Derived { rules, generation, matcher, hash: OnceLock::new() }))
+        Ok(self.derived.get_or_init(|| DerivedData { rules, generation, matcher, hash: OnceLock::new() }))
     }
 
     /// Compiles all edits into the rules. Returns the rules and their generation (version number).

@@ -12,47 +12,48 @@ use std::time::{Duration, Instant};
 
 /// Maximum number of bytes of an answer that hyper gets at once. So even a slow client shows
 /// progress: it receives parts of this size one after another.
-const MAX_PART: usize = 64 << 10;
+const MAX_BODY_PART_BYTES: usize = 64 << 10;
 
 /// The open requests of one connection, and when its client last made progress.
 #[derive(Debug)]
 pub(super) struct Activity {
-    state: Mutex<State>,
+    state: Mutex<ActivityState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct ActivityState {
     /// The open requests by number. The value is the time since which the service waits for the
     /// client to receive a part of the answer. `None` while the client waits for the service.
-    open: HashMap<u64, Option<Instant>>,
-    next: u64,
+    open_requests: HashMap<u64, Option<Instant>>,
+    next_number: u64,
     /// The time when a request last began or ended, or when the connection was accepted.
-    changed: Instant,
+    last_change: Instant,
 }
 
 impl Activity {
     pub fn new() -> Arc<Activity> {
-        let state = State { open: HashMap::new(), next: 0, changed: Instant::now() };
+        let state =
+            ActivityState { open_requests: HashMap::new(), next_number: 0, last_change: Instant::now() };
         Arc::new(Activity { state: Mutex::new(state) })
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ActivityState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Registers a request, which counts as open until the returned value is dropped.
     pub fn begin_request(self: &Arc<Self>) -> OpenRequest {
         let mut state = self.lock();
-        let number = state.next;
-        state.next += 1;
-        state.changed = Instant::now();
-        state.open.insert(number, None);
-        OpenRequest { activity: self.clone(), number }
+        let number = state.next_number;
+        state.next_number += 1;
+        state.last_change = Instant::now();
+        state.open_requests.insert(number, None);
+        OpenRequest { activity: self.clone(), request_number: number }
     }
 
     /// True if the connection has an open request.
     pub fn has_open(&self) -> bool {
-        !self.lock().open.is_empty()
+        !self.lock().open_requests.is_empty()
     }
 
     /// Returns the limit that applies to the idle client, and how long the client may still be
@@ -60,12 +61,12 @@ impl Activity {
     /// for the client.
     pub fn time_left(&self, limits: &Limits) -> Option<(LimitName, Duration)> {
         let state = self.lock();
-        let (since, name, limit) = match state.open.values().flatten().min() {
+        let (since, name, limit) = match state.open_requests.values().flatten().min() {
             Some(since) => (*since, LimitName::write_time, limits.write_time),
-            None if !state.open.is_empty() => return None,
+            None if !state.open_requests.is_empty() => return None,
             // The connection has no request yet.
-            None if state.next == 0 => (state.changed, LimitName::head_time, limits.head_time),
-            None => (state.changed, LimitName::idle_time, limits.idle_time),
+            None if state.next_number == 0 => (state.last_change, LimitName::head_time, limits.head_time),
+            None => (state.last_change, LimitName::idle_time, limits.idle_time),
         };
         Some((name, limit.saturating_sub(since.elapsed())))
     }
@@ -75,7 +76,7 @@ impl Activity {
 #[derive(Debug)]
 pub(super) struct OpenRequest {
     activity: Arc<Activity>,
-    number: u64,
+    request_number: u64,
 }
 
 impl OpenRequest {
@@ -83,22 +84,22 @@ impl OpenRequest {
     /// false, the request waits for the service.
     fn set_waiting(&self, waits_for_client: bool) {
         let since = waits_for_client.then(Instant::now);
-        self.activity.lock().open.insert(self.number, since);
+        self.activity.lock().open_requests.insert(self.request_number, since);
     }
 
     /// Wraps the body of the answer, to record when the client receives its parts. The request ends
     /// when the body is dropped.
     pub fn watch(self, body: axum::body::Body) -> WatchedBody {
         self.set_waiting(true);
-        WatchedBody { body, rest: Bytes::new(), request: self }
+        WatchedBody { body, unsent_bytes: Bytes::new(), request: self }
     }
 }
 
 impl Drop for OpenRequest {
     fn drop(&mut self) {
         let mut state = self.activity.lock();
-        state.open.remove(&self.number);
-        state.changed = Instant::now();
+        state.open_requests.remove(&self.request_number);
+        state.last_change = Instant::now();
     }
 }
 
@@ -107,7 +108,7 @@ impl Drop for OpenRequest {
 pub(super) struct WatchedBody {
     body: axum::body::Body,
     /// The bytes of the last part of the body that were not passed to hyper yet.
-    rest: Bytes,
+    unsent_bytes: Bytes,
     request: OpenRequest,
 }
 
@@ -120,12 +121,12 @@ impl Body for WatchedBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let this = &mut *self;
-        if this.rest.is_empty() {
+        if this.unsent_bytes.is_empty() {
             let frame = Pin::new(&mut this.body).poll_frame(context);
             this.request.set_waiting(frame.is_ready());
             match frame {
                 Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
-                    Ok(data) => this.rest = data,
+                    Ok(data) => this.unsent_bytes = data,
                     Err(frame) => return Poll::Ready(Some(Ok(frame))),
                 },
                 other => return other,
@@ -133,16 +134,16 @@ impl Body for WatchedBody {
         } else {
             this.request.set_waiting(true);
         }
-        let part = this.rest.split_to(this.rest.len().min(MAX_PART));
+        let part = this.unsent_bytes.split_to(this.unsent_bytes.len().min(MAX_BODY_PART_BYTES));
         Poll::Ready(Some(Ok(Frame::data(part))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.rest.is_empty() && self.body.is_end_stream()
+        self.unsent_bytes.is_empty() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        let (rest, body) = (self.rest.len() as u64, self.body.size_hint());
+        let (rest, body) = (self.unsent_bytes.len() as u64, self.body.size_hint());
         let mut hint = SizeHint::new();
         hint.set_lower(body.lower() + rest);
         if let Some(upper) = body.upper() {
@@ -160,14 +161,17 @@ mod tests {
     #[tokio::test]
     async fn a_large_answer_is_given_in_parts() {
         let activity = Activity::new();
-        let text = vec![b'x'; 2 * MAX_PART + 1];
+        let text = vec![b'x'; 2 * MAX_BODY_PART_BYTES + 1];
         let mut body = activity.begin_request().watch(axum::body::Body::from(text.clone()));
         assert_eq!(body.size_hint().exact(), Some(text.len() as u64));
         let mut parts = Vec::new();
         while let Some(part) = body.frame().await {
             parts.push(part.expect("a part").into_data().expect("data"));
         }
-        assert_eq!(parts.iter().map(Bytes::len).collect::<Vec<_>>(), [MAX_PART, MAX_PART, 1]);
+        assert_eq!(
+            parts.iter().map(Bytes::len).collect::<Vec<_>>(),
+            [MAX_BODY_PART_BYTES, MAX_BODY_PART_BYTES, 1]
+        );
         assert_eq!(parts.concat(), text);
     }
 

@@ -2,7 +2,7 @@
 
 use super::activity::Activity;
 use crate::doors::app::App;
-use crate::limits::{LimitName, MAX_HEAD_BYTES, MAX_STREAMS};
+use crate::limits::{LimitName, MAX_HEAD_BYTES, MAX_STREAMS_PER_CONNECTION};
 use axum::Router;
 use hyper::body::Incoming;
 use hyper::service::{Service, service_fn};
@@ -117,7 +117,7 @@ fn builder(head_time: Duration) -> auto::Builder<TokioExecutor> {
     builder
         .http2()
         .timer(TokioTimer::new())
-        .max_concurrent_streams(MAX_STREAMS)
+        .max_concurrent_streams(MAX_STREAMS_PER_CONNECTION)
         .max_header_list_size(MAX_HEAD_BYTES as u32)
         .keep_alive_interval(head_time)
         .keep_alive_timeout(head_time);

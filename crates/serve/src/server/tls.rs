@@ -20,12 +20,12 @@ pub(super) struct TlsFiles {
     key: PathBuf,
     config: ArcSwap<ServerConfig>,
     /// The content of both files when they were last read, to detect changes.
-    content: Mutex<Content>,
+    last_read: Mutex<PemFiles>,
 }
 
 /// The bytes of the certificate file and of the key file.
 #[derive(PartialEq, Eq)]
-struct Content {
+struct PemFiles {
     chain: Vec<u8>,
     key: Vec<u8>,
 }
@@ -36,9 +36,9 @@ impl TlsFiles {
     /// # Errors
     /// If a file cannot be read, or the key does not belong to the certificate.
     pub fn read(chain: PathBuf, key: PathBuf) -> Result<TlsFiles, StartError> {
-        let content = Content::read(&chain, &key)?;
+        let content = PemFiles::read(&chain, &key)?;
         let config = ArcSwap::from_pointee(content.to_config(&chain, &key)?);
-        Ok(TlsFiles { chain, key, config, content: Mutex::new(content) })
+        Ok(TlsFiles { chain, key, config, last_read: Mutex::new(content) })
     }
 
     /// Reads both files again. If their content has changed, new connections use the new content.
@@ -46,8 +46,8 @@ impl TlsFiles {
     /// # Errors
     /// As [`TlsFiles::read`]. New connections then use the old settings.
     pub fn reload(&self) -> Result<(), StartError> {
-        let content = Content::read(&self.chain, &self.key)?;
-        let mut known = self.content.lock().unwrap_or_else(PoisonError::into_inner);
+        let content = PemFiles::read(&self.chain, &self.key)?;
+        let mut known = self.last_read.lock().unwrap_or_else(PoisonError::into_inner);
         if content != *known {
             self.config.store(Arc::new(content.to_config(&self.chain, &self.key)?));
             *known = content;
@@ -65,10 +65,10 @@ fn file_error(path: &Path, why: String) -> StartError {
     StartError::File(path.to_owned(), Message::verbatim(why))
 }
 
-impl Content {
-    fn read(chain: &Path, key: &Path) -> Result<Content, StartError> {
+impl PemFiles {
+    fn read(chain: &Path, key: &Path) -> Result<PemFiles, StartError> {
         let read = |path: &Path| std::fs::read(path).map_err(|error| file_error(path, error.to_string()));
-        Ok(Content { chain: read(chain)?, key: read(key)? })
+        Ok(PemFiles { chain: read(chain)?, key: read(key)? })
     }
 
     /// Creates the TLS settings. The paths `chain` and `key` appear only in errors.

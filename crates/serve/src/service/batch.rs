@@ -32,7 +32,7 @@ pub(crate) struct BatchSettings {
 impl BatchSettings {
     /// Combines two groups of settings. A name that `self` lacks is taken from `other`. A flag is
     /// set if one of both groups sets it.
-    pub fn or(self, other: BatchSettings) -> BatchSettings {
+    pub fn with_fallback(self, other: BatchSettings) -> BatchSettings {
         BatchSettings {
             rules: self.rules.or(other.rules),
             entry: self.entry.or(other.entry),
@@ -81,7 +81,7 @@ impl BatchRequest<'_> {
 
 /// How the answers of a batch are joined to one text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Layout {
+pub(crate) enum BatchLayout {
     /// One answer per line. Blank lines have no answer.
     Lines,
     /// The elements of a JSON array, with the opening bracket. The caller writes the closing
@@ -96,7 +96,7 @@ pub(crate) struct Batch {
     set: Arc<RuleSet>,
     entry: Option<String>,
     options: AnswerOptions,
-    layout: Layout,
+    layout: BatchLayout,
     /// The trace id that the caller has sent, for the decision log.
     trace: Option<TraceId>,
 }
@@ -105,7 +105,7 @@ pub(crate) struct Batch {
 #[derive(Debug)]
 pub(crate) struct Block {
     /// The number of the block's first message in the batch, from 1.
-    pub first: u64,
+    pub first_number: u64,
     /// The messages as JSON text. `None` for a line that was dropped because it exceeds the limit.
     pub lines: Vec<Option<Bytes>>,
 }
@@ -118,7 +118,7 @@ impl Batch {
     pub fn new(
         service: &Service,
         settings: BatchSettings,
-        layout: Layout,
+        layout: BatchLayout,
         trace: Option<TraceId>,
     ) -> Result<Batch, Problem> {
         let set = service.set(settings.rules.as_deref())?;
@@ -142,22 +142,24 @@ impl Batch {
     /// # Errors
     /// If the deadline has passed, or the decision log cannot be written.
     pub fn answer(&self, service: &Service, block: &Block, deadline: Deadline) -> Result<Vec<u8>, Problem> {
-        let (log, out, receipts) = (service.log(), Vec::new(), Vec::new());
-        let mut answers = BlockAnswers { batch: self, log, deadline, out, receipts };
-        for (line, number) in block.lines.iter().zip(block.first..) {
+        let (log, answer_bytes, receipts) = (service.log(), Vec::new(), Vec::new());
+        let mut answers = BlockAnswers { batch: self, log, deadline, answer_bytes, receipts };
+        for (line, number) in block.lines.iter().zip(block.first_number..) {
             deadline.check()?;
             let is_blank = line.as_ref().is_some_and(|line| line.trim_ascii().is_empty());
             match self.layout {
-                Layout::Lines if is_blank => continue,
-                Layout::Lines => {}
-                Layout::Array => answers.out.push(if number == 1 { b'[' } else { b',' }),
+                BatchLayout::Lines if is_blank => continue,
+                BatchLayout::Lines => {}
+                BatchLayout::Array => answers.answer_bytes.push(if number == 1 { b'[' } else { b',' }),
             }
             match line {
                 Some(line) => answers.answer_line(number, line)?,
-                None => write_error(number, LineError::from(&JsonError::too_long()), &mut answers.out),
+                None => {
+                    write_error(number, LineError::from(&JsonError::too_long()), &mut answers.answer_bytes)
+                }
             }
-            if self.layout == Layout::Lines {
-                answers.out.push(b'\n');
+            if self.layout == BatchLayout::Lines {
+                answers.answer_bytes.push(b'\n');
             }
         }
         answers.finish()
@@ -169,7 +171,7 @@ struct BlockAnswers<'b> {
     batch: &'b Batch,
     log: Option<&'b DecisionLog>,
     deadline: Deadline,
-    out: Vec<u8>,
+    answer_bytes: Vec<u8>,
     receipts: Vec<Receipt>,
 }
 
@@ -177,7 +179,7 @@ impl BlockAnswers<'_> {
     /// Waits until the lines of the decisions are in the decision log, if its mode requires that.
     /// Returns the answers as bytes.
     fn finish(self) -> Result<Vec<u8>, Problem> {
-        let BlockAnswers { out, receipts, deadline, .. } = self;
+        let BlockAnswers { answer_bytes, receipts, deadline, .. } = self;
         let written = async {
             for receipt in receipts {
                 receipt.wait().await?;
@@ -185,7 +187,7 @@ impl BlockAnswers<'_> {
             Ok::<_, Problem>(())
         };
         deadline.block_on(written)??;
-        Ok(out)
+        Ok(answer_bytes)
     }
 
     /// Answers one message, or writes its error as its answer. `number` is the number of its line.
@@ -200,8 +202,8 @@ impl BlockAnswers<'_> {
             },
             None => MemoryReservation::default(),
         };
-        let BlockAnswers { batch, log, deadline, out, receipts } = self;
-        let start = out.len();
+        let BlockAnswers { batch, log, deadline, answer_bytes, receipts } = self;
+        let start = answer_bytes.len();
         let answered = catch_unwind(AssertUnwindSafe(|| -> Result<Receipt, Unanswered> {
             let version = batch.set.active();
             let decider = Decider {
@@ -212,10 +214,10 @@ impl BlockAnswers<'_> {
                 why_not: None,
                 log: *log,
                 deadline: *deadline,
-                record: false,
+                is_recorded: false,
                 trace: batch.trace,
             };
-            Ok(decider.answer(message, Some(number), reservation, out)?.receipt)
+            Ok(decider.answer(message, Some(number), reservation, answer_bytes)?.receipt)
         }));
         let problem = match answered {
             Ok(Ok(receipt)) => {
@@ -223,17 +225,17 @@ impl BlockAnswers<'_> {
                 return Ok(());
             }
             Ok(Err(Unanswered::Invalid(error))) => {
-                out.truncate(start);
-                write_error(number, LineError::from(&error), out);
+                answer_bytes.truncate(start);
+                write_error(number, LineError::from(&error), answer_bytes);
                 return Ok(());
             }
             Ok(Err(Unanswered::Problem(problem))) => problem,
             Err(_) => Problem::broken("rulec stopped because of an internal error"),
         };
-        out.truncate(start);
+        answer_bytes.truncate(start);
         let message = problem.detail().into();
         let error = LineError { code: Code::DecisionFailed, message, column: None, path: "", help: None };
-        write_error(number, error, out);
+        write_error(number, error, answer_bytes);
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 
 use super::Service;
 use crate::limits::Deadline;
-use crate::log::{DecisionLog, MemoryReservation, Record};
+use crate::log::{DecisionLog, DecisionRecord, MemoryReservation};
 use crate::problem::Problem;
 use crate::receipt::Receipt;
 use crate::rules::{RuleSet, Version};
@@ -153,7 +153,7 @@ pub(super) struct Decider<'a> {
     pub log: Option<&'a DecisionLog>,
     pub deadline: Deadline,
     /// Whether to record the message in the history.
-    pub record: bool,
+    pub is_recorded: bool,
     /// The trace id that the caller has sent, for the decision log.
     pub trace: Option<TraceId>,
 }
@@ -163,7 +163,7 @@ pub(super) struct Answered {
     pub decision: Decision,
     pub route: Option<String>,
     /// Whether an intent classifier chose the route, because no keyword pattern matched.
-    pub by_classifier: bool,
+    pub is_by_classifier: bool,
     pub receipt: Receipt,
 }
 
@@ -182,7 +182,7 @@ impl Service {
     /// # Errors
     /// If the service has no such rules, entry or route, or the message is not a JSON object.
     pub fn decide(&self, request: &DecideRequest<'_>) -> Result<Decided, Problem> {
-        self.decide_before(request, Deadline::after(self.limits().deadline), None)
+        self.decide_before_deadline(request, Deadline::after(self.limits().deadline), None)
     }
 
     /// True if answering may take longer than some microseconds. The answer must then be computed
@@ -203,7 +203,7 @@ impl Service {
     /// # Errors
     /// As [`Service::decide`], or if the deadline has passed, or the decision log has no memory
     /// left.
-    pub(crate) fn decide_before(
+    pub(crate) fn decide_before_deadline(
         &self,
         request: &DecideRequest<'_>,
         deadline: Deadline,
@@ -224,7 +224,7 @@ impl Service {
             why_not: request.why_not.as_deref(),
             log: self.log(),
             deadline,
-            record: request.record,
+            is_recorded: request.record,
             trace,
         };
         let text = request.message.get().as_bytes();
@@ -256,12 +256,12 @@ impl Decider<'_> {
                 let decision = decision.inspect_err(|error| self.set.metrics().count_invalid(error))?;
                 let elapsed = start.elapsed();
                 self.set.compare_with_shadow(self.entry, text, &decision);
-                let needs_rules = self.wants_parts()
+                let needs_rules = self.wants_optional_parts()
                     || decision.kind() == TableKind::Choice
                     || self.asks_classifier(&decision);
                 match needs_rules {
                     true => (self.write_answer(text, line, is_sample, out), elapsed),
-                    false => (Ok((write_plain(decision, line, out), Some(Past::default()))), elapsed),
+                    false => (Ok((write_plain_answer(decision, line, out), Some(Past::default()))), elapsed),
                 }
             }
         };
@@ -276,12 +276,12 @@ impl Decider<'_> {
             self.set.metrics().traffic().sample(decision, route.as_deref(), text, &past);
         }
         let Some(log) = self.log else { return Ok(answered) };
-        let receipt = log.record(Record {
+        let receipt = log.record(DecisionRecord {
             rules_name: self.set.name().to_owned(),
             rules: self.version.live().clone(),
             decision: answered.decision.clone(),
             text: text.to_vec(),
-            flow: answered.route.clone().filter(|_| answered.by_classifier),
+            flow: answered.route.clone().filter(|_| answered.is_by_classifier),
             elapsed,
             trace: self.trace,
             _reservation: reservation,
@@ -289,7 +289,7 @@ impl Decider<'_> {
         Ok(Answered { receipt, ..answered })
     }
 
-    fn wants_parts(&self) -> bool {
+    fn wants_optional_parts(&self) -> bool {
         let AnswerOptions { matched, explanation, analysis, .. } = self.options;
         matched || explanation || analysis || self.why_not.is_some()
     }
@@ -317,12 +317,12 @@ impl Decider<'_> {
         let alone = rules.entry(self.entry)?;
         // The history is read once, so that all parts of the answer come from the same messages.
         // Only parts and live traffic need them after the decision. Keeping them costs a copy.
-        let max_kept = match (self.wants_parts(), is_sample) {
+        let max_kept = match (self.wants_optional_parts(), is_sample) {
             (true, _) => Some(usize::MAX),
             (false, true) => Some(MAX_SAMPLE_PAST),
             (false, false) => None,
         };
-        let (decided, past) = match (self.record, max_kept) {
+        let (decided, past) = match (self.is_recorded, max_kept) {
             (true, None) => (Some(alone.decide_and_record(store, &message)?), None),
             (true, Some(max_kept)) => {
                 let (decision, past) = alone.decide_record_and_keep(store, &message, max_kept)?;
@@ -347,19 +347,19 @@ impl Decider<'_> {
             answer.add_parts(matcher, &message, self.options);
             let route = answer.name.clone();
             write_json(line, &WithWhyNot { answer: &answer, why_not }, out)?;
-            return Ok((Answered { decision, route, by_classifier: true, receipt: Receipt::NONE }, past));
+            return Ok((Answered { decision, route, is_by_classifier: true, receipt: Receipt::NONE }, past));
         }
         let question = Question::new(rules, entry.name()).ok();
         let answer = Answer::new(rules, entry, question.as_ref(), &decision, &message, self.options);
         write_json(line, &WithWhyNot { answer: &answer, why_not }, out)?;
         let route = decision.chosen().map(str::to_owned);
-        Ok((Answered { decision, route, by_classifier: false, receipt: Receipt::NONE }, past))
+        Ok((Answered { decision, route, is_by_classifier: false, receipt: Receipt::NONE }, past))
     }
 }
 
 /// Appends an answer that contains only the decision to `out`. `line` is the number of the
 /// message's line.
-fn write_plain(decision: Decision, line: Option<u64>, out: &mut Vec<u8>) -> Answered {
+fn write_plain_answer(decision: Decision, line: Option<u64>, out: &mut Vec<u8>) -> Answered {
     out.push(b'{');
     if let Some(line) = line {
         // Writing to memory cannot fail.
@@ -368,7 +368,7 @@ fn write_plain(decision: Decision, line: Option<u64>, out: &mut Vec<u8>) -> Answ
     decision.write_json_fields(out);
     out.push(b'}');
     let route = decision.chosen().map(str::to_owned);
-    Answered { decision, route, by_classifier: false, receipt: Receipt::NONE }
+    Answered { decision, route, is_by_classifier: false, receipt: Receipt::NONE }
 }
 
 fn write_json<A: Serialize>(line: Option<u64>, answer: &A, out: &mut Vec<u8>) -> Result<(), Problem> {

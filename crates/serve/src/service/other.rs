@@ -78,9 +78,9 @@ struct WorkflowAnswer {
 
 /// Maximum number of steps of a workflow run, which bounds the size of its report. A resumed run
 /// counts its earlier steps too.
-pub(crate) const MAX_STEPS: usize = 10_000;
+pub(crate) const MAX_WORKFLOW_STEPS: usize = 10_000;
 /// Estimated number of bytes that a request to resume a run needs in addition to the saved run.
-const RESUME_BYTES: usize = 256;
+const RESUME_REQUEST_BYTES: usize = 256;
 
 /// A request to analyse the text of a message.
 #[derive(Deserialize)]
@@ -194,9 +194,9 @@ impl Service {
         request: WorkflowRequest<'_>,
         deadline: Deadline,
     ) -> Result<Vec<u8>, Problem> {
-        let step_limit = request.step_limit.unwrap_or(MAX_STEPS);
-        if step_limit > MAX_STEPS {
-            return Err(Problem::invalid(format!("`step_limit` must be at most {MAX_STEPS}")));
+        let step_limit = request.step_limit.unwrap_or(MAX_WORKFLOW_STEPS);
+        if step_limit > MAX_WORKFLOW_STEPS {
+            return Err(Problem::invalid(format!("`step_limit` must be at most {MAX_WORKFLOW_STEPS}")));
         }
         let version = self.set(request.rules.as_deref())?.active().clone();
         let builder = Workflow::from_rules(version.rules()?, name)
@@ -225,17 +225,17 @@ impl Service {
         let complete = report.is_complete() && !is_left;
         let (saved, not_saved) = match complete {
             true => (None, None),
-            false => self.saved_text(&saved)?,
+            false => self.saved_run_text(&saved)?,
         };
         to_json_bytes(&WorkflowAnswer { complete, report, saved, not_saved })
     }
 
     /// Returns the JSON text of a saved run. If a request cannot contain so long a text, returns
     /// the reason instead.
-    fn saved_text(&self, saved: &SavedRun) -> Result<(Option<Box<RawValue>>, Option<String>), Problem> {
+    fn saved_run_text(&self, saved: &SavedRun) -> Result<(Option<Box<RawValue>>, Option<String>), Problem> {
         let text = to_raw_value(saved);
         let text = text.map_err(|error| Problem::broken(format!("the run cannot be saved: {error}")))?;
-        let (size, limit) = (text.get().len() + RESUME_BYTES, self.limits().body);
+        let (size, limit) = (text.get().len() + RESUME_REQUEST_BYTES, self.limits().body);
         if size <= limit {
             return Ok((Some(text), None));
         }

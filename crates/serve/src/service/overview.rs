@@ -17,7 +17,7 @@ impl Service {
     /// If edited rules do not compile, which would be a bug in the library.
     pub(crate) fn overview(&self) -> Result<Vec<u8>, Problem> {
         let sets: Result<Vec<Json>, Problem> =
-            self.sets().iter().map(|set| short(set, &set.active())).collect();
+            self.sets().iter().map(|set| short_description(set, &set.active())).collect();
         let log = self.log().map(DecisionLog::chain_end);
         to_json_bytes(&json!({ "version": env!("CARGO_PKG_VERSION"), "rules": sets?, "log": log }))
     }
@@ -29,29 +29,29 @@ impl Service {
     /// If no rule set has this name.
     pub(crate) fn describe(&self, name: &str, known: &[u8]) -> Result<(String, Option<Vec<u8>>), Problem> {
         let set = self.set(Some(name))?;
-        let (version, texts) = set.settled()?;
+        let (version, texts) = set.version_and_texts()?;
         let tag = version.tag()?;
         match tag.as_bytes() == known {
             true => Ok((tag, None)),
-            false => Ok((tag, Some(to_json_bytes(&full(&set, &version, texts)?)?))),
+            false => Ok((tag, Some(to_json_bytes(&full_description(&set, &version, texts)?)?))),
         }
     }
 }
 
 /// Returns the full description of one version: the short description, and the entries (such as
 /// tables), schemas, findings and texts.
-fn full(set: &RuleSet, version: &Version, texts: Texts) -> Result<Json, Problem> {
-    let mut description = short(set, version)?;
+fn full_description(set: &RuleSet, version: &Version, texts: Texts) -> Result<Json, Problem> {
+    let mut description = short_description(set, version)?;
     let rules = version.rules()?;
     let workflows = rules.program().workflows.iter().map(|workflow| &*workflow.name);
     let texts = texts.into_iter().map(|(name, text)| (name, Json::from(text)));
     let details = [
-        ("entries", entries(rules)),
+        ("entries", entry_descriptions(rules)),
         ("input", rules.input_schema()),
         ("handlers", handler_schemas(rules)),
         ("payloads", payload_schemas(rules)),
         ("workflows", workflows.collect()),
-        ("findings", findings(rules)),
+        ("findings", findings_json(rules)),
         ("texts", Json::Object(texts.collect())),
     ];
     for (key, value) in details {
@@ -65,7 +65,7 @@ impl Service {
     /// `findings` (errors, warnings and findings of the analysis).
     pub(crate) fn check(text: &str) -> Json {
         match compiler().compile_text(text) {
-            Ok(rules) => json!({ "ok": true, "findings": findings(&rules) }),
+            Ok(rules) => json!({ "ok": true, "findings": findings_json(&rules) }),
             Err(error) => {
                 let found = error.diagnostics().iter().map(|found| finding_json(found, error.sources()));
                 json!({ "ok": false, "findings": found.collect::<Vec<_>>() })
@@ -74,7 +74,7 @@ impl Service {
     }
 }
 
-fn short(set: &RuleSet, version: &Version) -> Result<Json, Problem> {
+fn short_description(set: &RuleSet, version: &Version) -> Result<Json, Problem> {
     Ok(json!({
         "name": set.name(),
         "generation": version.generation()?,
@@ -87,7 +87,7 @@ fn short(set: &RuleSet, version: &Version) -> Result<Json, Problem> {
     }))
 }
 
-fn entries(rules: &Rules) -> Json {
+fn entry_descriptions(rules: &Rules) -> Json {
     let entries = rules.entries().filter_map(|name| rules.entry(name).ok());
     let described = entries.filter(|entry| !entry.is_empty()).map(|entry| {
         json!({
@@ -124,7 +124,7 @@ fn payload_schemas(rules: &Rules) -> Json {
 }
 
 /// Returns the warnings of the compiler and then the findings of the rule analysis, as a JSON list.
-fn findings(rules: &Rules) -> Json {
+fn findings_json(rules: &Rules) -> Json {
     let analysed = rules.analyse();
     let found = rules.warnings().iter().chain(analysed.iter().map(|finding| &finding.diagnostic));
     found.map(|found| finding_json(found, rules.sources())).collect()

@@ -5,7 +5,7 @@ use super::other::to_json_bytes;
 use super::why::explain;
 use crate::problem::Problem;
 use crate::rules::RuleSet;
-use crate::traffic::{Counts, NearMiss, RouteTraffic, SECONDS, UnknownCondition};
+use crate::traffic::{Counts, NearMiss, RouteTraffic, UnknownCondition, WINDOW_SECONDS};
 use rulec::{Explanation, Language};
 use rulec_lang::value::format_datetime;
 use rulec_runtime::route::Credentials;
@@ -49,7 +49,7 @@ impl Service {
         let rules: Result<_, Problem> = self.sets().iter().map(|set| set_traffic(set, language)).collect();
         to_json_bytes(&TrafficAnswer {
             now: format_datetime(OffsetDateTime::now_utc()),
-            seconds: SECONDS,
+            seconds: WINDOW_SECONDS,
             rules: rules?,
         })
     }
@@ -71,7 +71,7 @@ fn set_traffic(set: &RuleSet, language: Language) -> Result<SetTraffic, Problem>
     let version = set.active();
     let (rules, generation) = (version.rules()?, version.generation()?);
     let traffic = set.metrics().traffic();
-    let now = traffic.second();
+    let now = traffic.current_second();
     let (near_misses, unknown) = traffic.near_misses(language, |sample| {
         let entry = rules.entry(&sample.entry).ok().filter(|_| sample.generation == generation)?;
         let entry = if version.has_history() { entry.with_history(&sample.past) } else { entry };

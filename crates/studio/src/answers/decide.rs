@@ -62,7 +62,7 @@ pub(crate) fn explain(
 
 /// Returns the key, such as `routes/refunds`, of the statement that a decision chose, according to
 /// its explanation. `None` if nothing was chosen.
-pub(crate) fn explained_key(
+pub(crate) fn chosen_statement_key(
     snapshot: &ProjectSnapshot,
     rules: &Rules,
     explanation: &rulec::Explanation,
@@ -70,7 +70,10 @@ pub(crate) fn explained_key(
     let intent = explanation.intents.iter().flat_map(|intents| &intents.ranked).find(|intent| intent.chosen);
     let name = explanation.chosen.as_deref().or(intent.map(|intent| &*intent.name))?;
     let table = explanation.tables.last().unwrap_or(&explanation.entry);
-    snapshot.keys(rules).find_by_key(&crate::keys::key(table, name)).map(|statement| statement.key.clone())
+    snapshot
+        .keys(rules)
+        .find_by_key(&crate::keys::statement_key(table, name))
+        .map(|statement| statement.key.clone())
 }
 
 fn build_decision(
@@ -110,7 +113,7 @@ fn build_decision(
     let host_functions = rules.program().externs.iter().filter(|function| function.feature.is_none());
     Decision {
         decision: decision_json,
-        key: explained_key(snapshot, rules, &explanation),
+        key: chosen_statement_key(snapshot, rules, &explanation),
         summary: explanation.summary_in(language()),
         because: explanation.deciding_conditions().into_iter().cloned().collect(),
         breaches: breaches.collect(),

@@ -26,18 +26,18 @@ pub(crate) struct RequestHistory {
     pub recorded: Vec<RecordedMessage>,
     /// Number of recorded messages that the history no longer contains. The rules limit the age and
     /// the number of messages, so the oldest ones were removed.
-    pub removed: usize,
+    pub removed_count: usize,
 }
 
 /// An earlier message that a decision can read.
 pub(crate) struct RecordedMessage {
     pub message: Json,
-    pub at: OffsetDateTime,
+    pub recorded_at: OffsetDateTime,
     /// The decision about the message; `None` if the message was observed (recorded without a
     /// decision).
     pub decision: Option<EarlierDecision>,
     /// Index of the message in the request.
-    index: usize,
+    message_index: usize,
 }
 
 /// The entry (such as a table) to which a request refers.
@@ -54,11 +54,11 @@ pub(crate) struct RequestEntry<'r> {
 /// decision about `message` reads.
 pub(crate) fn request_history(
     studio: &Studio,
-    of: RequestEntry<'_>,
+    requested_entry: RequestEntry<'_>,
     earlier: &[EarlierMessage],
     message: &Json,
 ) -> Answer<RequestHistory> {
-    let rules = of.rules;
+    let rules = requested_entry.rules;
     if !rules.has_history() {
         return Ok(RequestHistory::default());
     }
@@ -73,7 +73,7 @@ pub(crate) fn request_history(
     let mut parsed: Vec<(Option<OffsetDateTime>, usize, Json)> = Vec::with_capacity(earlier.len());
     for (index, one) in earlier.iter().enumerate() {
         let mut item = HistoryItem { decision: one.decision.clone(), ..HistoryItem::default() };
-        match request_message(studio, rules, of.name, &one.message, one.row.as_ref()) {
+        match request_message(studio, rules, requested_entry.name, &one.message, one.row.as_ref()) {
             Ok(Ok(message)) => {
                 let at = message.get("now").and_then(Json::as_str).and_then(parse_datetime);
                 item.time = at.map(|at| (at.unix_timestamp_nanos() / 1_000_000) as f64);
@@ -100,10 +100,15 @@ pub(crate) fn request_history(
             item.unread = Some(localized(&message!("the message has another key of the history")));
             continue;
         }
-        match record(of, &store, &message, &earlier[index]) {
+        match record_earlier_message(requested_entry, &store, &message, &earlier[index]) {
             Ok(decision) => {
                 item.decision = decision.clone();
-                recorded.extend(at.map(|at| RecordedMessage { message, at, decision, index }));
+                recorded.extend(at.map(|at| RecordedMessage {
+                    message,
+                    recorded_at: at,
+                    decision,
+                    message_index: index,
+                }));
             }
             Err(error) => item.unread = Some(localized(&error.to_message())),
         }
@@ -113,7 +118,7 @@ pub(crate) fn request_history(
     // The history keeps only the newest messages, so the missing ones are the oldest.
     let removed = recorded.len().saturating_sub(past.elements().len());
     for (position, one) in recorded.iter().enumerate() {
-        let item = &mut shown[one.index];
+        let item = &mut shown[one.message_index];
         match position.checked_sub(removed) {
             Some(_) => item.position = Some(position),
             None if key.is_none() => {
@@ -124,7 +129,7 @@ pub(crate) fn request_history(
     }
     recorded.drain(..removed);
     let gap = past.gap().map(|gap| localized(&gap.to_message()));
-    Ok(RequestHistory { past, shown: History { messages: shown, gap }, recorded, removed })
+    Ok(RequestHistory { past, shown: History { messages: shown, gap }, recorded, removed_count: removed })
 }
 
 /// Returns the history that a decision about the message on line `line` of a replay reads.
@@ -140,29 +145,29 @@ pub(crate) fn replayed_history(
         return Ok(RequestHistory::default());
     };
     let (name, message) = (replay.entry_of_line(line)?, replay.message_of_line(line)?);
-    let of = RequestEntry { rules, name: &name, entry: rules.entry(&name).ok() };
-    request_history(studio, of, session, &message)
+    let requested_entry = RequestEntry { rules, name: &name, entry: rules.entry(&name).ok() };
+    request_history(studio, requested_entry, session, &message)
 }
 
 /// Records an earlier message, and returns the decision about it: the decision in the request or,
 /// if the request has none, the decision of the rules. `None` if the message is observed (recorded
 /// without a decision).
-fn record(
-    of: RequestEntry<'_>,
+fn record_earlier_message(
+    requested_entry: RequestEntry<'_>,
     store: &MemoryStore,
     message: &Json,
     earlier: &EarlierMessage,
 ) -> Result<Option<EarlierDecision>, RecordError> {
-    match (&earlier.decision, of.entry) {
+    match (&earlier.decision, requested_entry.entry) {
         (None, Some(entry)) if !earlier.observed => {
             let decision = entry.decide_and_record(store, message)?;
             Ok(Some(to_earlier_decision(&decision)))
         }
         (Some(decision), _) if !earlier.observed => {
             let names = [decision.chosen.as_deref(), decision.target.as_deref()];
-            of.rules.record_names(store, message, names)?;
+            requested_entry.rules.record_names(store, message, names)?;
             Ok(Some(decision.clone()))
         }
-        _ => of.rules.observe(store, message).map(|()| None),
+        _ => requested_entry.rules.observe(store, message).map(|()| None),
     }
 }

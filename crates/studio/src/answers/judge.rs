@@ -47,7 +47,7 @@ pub(super) fn judge(
             path: violation.path.clone(),
             message: localized(&violation.message),
             repair: localized(&violation.repair),
-            value: value_at(&shown_payload, &violation.path).cloned().unwrap_or_default(),
+            value: value_at_path(&shown_payload, &violation.path).cloned().unwrap_or_default(),
             from: value_range.as_ref().map(|value_range| offsets.to_utf16(value_range.start)),
             to: value_range.as_ref().map(|value_range| offsets.to_utf16(value_range.end)),
             why: explanation
@@ -136,7 +136,7 @@ fn find_value_range(text: &str, path: &str) -> Option<Range<usize>> {
 }
 
 /// Returns the value at a path, such as `$.nodes[2]["x y"]`; `None` if there is no such value.
-fn value_at<'j>(json: &'j Json, path: &str) -> Option<&'j Json> {
+fn value_at_path<'j>(json: &'j Json, path: &str) -> Option<&'j Json> {
     let (mut value, mut rest) = (json, path.strip_prefix('$')?);
     while !rest.is_empty() {
         let (step, after_step) = split_step(rest)?;

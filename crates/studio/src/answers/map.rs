@@ -21,12 +21,12 @@ use std::sync::Arc;
 
 pub(crate) fn map(studio: &Arc<Studio>, version: Version) -> Answer<Map> {
     let snapshot = studio.snapshot(version)?;
-    build(&snapshot)
+    build_map(&snapshot)
 }
 
 /// Builds the data for the page's overview of a rule set: tables, statements and workflows. Refuses
 /// the request if the rules do not compile.
-pub(crate) fn build(snapshot: &ProjectSnapshot) -> Answer<Map> {
+pub(crate) fn build_map(snapshot: &ProjectSnapshot) -> Answer<Map> {
     let rules = snapshot.rules()?;
     let program = rules.program();
     let builder = MapBuilder::new(snapshot, rules);
@@ -198,7 +198,7 @@ impl<'k> MapBuilder<'k> {
         };
         let steps = self.statement_steps.get(&(table.name.to_string(), rule.name.to_string()));
         MapRoute {
-            key: keys::key(&table.name, &rule.name),
+            key: keys::statement_key(&table.name, &rule.name),
             name: rule.name.to_string(),
             is_default: false,
             disabled: rule.disabled,
@@ -225,7 +225,7 @@ impl<'k> MapBuilder<'k> {
             },
             place: span.and_then(|span| self.snapshot.source_range(*span)),
             ..plain_route(
-                keys::key(&table.name, "default"),
+                keys::statement_key(&table.name, "default"),
                 "default",
                 drawing::describe_target(program, outcome, "default"),
             )
@@ -243,7 +243,7 @@ impl<'k> MapBuilder<'k> {
                 docs: flow.description.to_string(),
                 findings: findings_in_span(self.snapshot, self.snapshot.findings(), flow.span),
                 place: self.snapshot.source_range(flow.span),
-                ..plain_route(keys::key(FLOWS_TABLE, &flow.name), &flow.name, flow.id.to_string())
+                ..plain_route(keys::statement_key(FLOWS_TABLE, &flow.name), &flow.name, flow.id.to_string())
             })
         })
     }
@@ -260,7 +260,7 @@ impl<'k> MapBuilder<'k> {
             docs: rule.docs.to_string(),
             findings: findings_in_span(self.snapshot, self.snapshot.findings(), rule.span),
             place: self.snapshot.source_range(rule.span),
-            ..plain_route(keys::key(&payload.name, &rule.name), &rule.name, String::new())
+            ..plain_route(keys::statement_key(&payload.name, &rule.name), &rule.name, String::new())
         });
         MapTable {
             name: payload.name.to_string(),

@@ -18,9 +18,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Maximum number of statements for which a change of the message is searched.
-const MAX_SEARCHED: usize = 12;
+const MAX_SEARCHED_ROUTES: usize = 12;
 /// Maximum number of near misses that are returned.
-const MAX_RETURNED: usize = 6;
+const MAX_RETURNED_NEAR_MISSES: usize = 6;
 /// Time limit of the search, because a user waits for the result. Statements that the search has
 /// not reached by then are left out.
 const SEARCH_TIME_LIMIT: Duration = Duration::from_secs(2);
@@ -59,7 +59,7 @@ pub(crate) fn near_misses(studio: &Arc<Studio>, request: AskNear) -> Answer<Vec<
         }
     }
     results.sort_by_key(|near| near.fields.len());
-    results.truncate(MAX_RETURNED);
+    results.truncate(MAX_RETURNED_NEAR_MISSES);
     Ok(results)
 }
 
@@ -76,7 +76,7 @@ fn candidate_names(trace: &TableTrace, program: &Program, entry: TableId) -> Vec
     names.extend(table.default.iter().map(|_| "default".to_owned()));
     let mut distinct_names = BTreeSet::new();
     names.retain(|name| distinct_names.insert(name.clone()));
-    names.truncate(MAX_SEARCHED);
+    names.truncate(MAX_SEARCHED_ROUTES);
     names
 }
 

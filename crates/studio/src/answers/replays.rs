@@ -174,7 +174,7 @@ fn open_row(studio: &Studio, replay: &Replay, line: u64) -> Answer<RowMessage> {
     let mut items = read.shown.messages.iter();
     row.history.retain(|_| items.next().is_some_and(|item| item.position.is_some()));
     // If the rules no longer keep the first of these messages, they keep no older messages either.
-    if read.removed > 0 {
+    if read.removed_count > 0 {
         row.older = 0;
     }
     row.gap = read.shown.gap;

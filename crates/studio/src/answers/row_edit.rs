@@ -48,7 +48,7 @@ pub(crate) fn edit_row(studio: &Arc<Studio>, request: EditRow) -> Answer<EditedR
             Ok(formatted) if was_formatted => formatted.text,
             _ => changed,
         };
-        match check(&project, &file, &changed) {
+        match check_compiles(&project, &file, &changed) {
             Ok(()) => {
                 project.set_draft(&file, Some(changed.clone()))?;
                 return Ok(EditedRow { file, before: text.to_owned(), text: changed });
@@ -94,7 +94,7 @@ fn change_row(
 
 /// Compiles the rule set as if the file `file` had the text `text`. Returns the first compile
 /// error.
-fn check(project: &Project, file: &str, text: &str) -> Answer<()> {
+fn check_compiles(project: &Project, file: &str, text: &str) -> Answer<()> {
     let snapshot: Arc<ProjectSnapshot> = project.snapshot_with_text(file, text, true);
     match snapshot.first_error() {
         Some(error) => Err(RequestError::invalid(verbatim_message(error))),
@@ -103,7 +103,8 @@ fn check(project: &Project, file: &str, text: &str) -> Answer<()> {
 }
 
 fn find_rule<'p>(program: &'p Program, key: &str) -> Answer<&'p Rule> {
-    let has_key = |rule: &&Rule| keys::key(&program.tables[rule.table.index()].name, &rule.name) == key;
+    let has_key =
+        |rule: &&Rule| keys::statement_key(&program.tables[rule.table.index()].name, &rule.name) == key;
     program
         .rules
         .iter()
@@ -112,14 +113,14 @@ fn find_rule<'p>(program: &'p Program, key: &str) -> Answer<&'p Rule> {
 }
 
 fn find_row<'a>(statements: &'a [Statement], text: &'a str, span: Span) -> Answer<RowText<'a>> {
-    fn find(statements: &[Statement], start: u32) -> Option<(&Statement, &Route)> {
+    fn find_route(statements: &[Statement], start: u32) -> Option<(&Statement, &Route)> {
         statements.iter().find_map(|statement| match &statement.kind {
             StatementKind::Route(route) if statement.span.start == start => Some((statement, route)),
-            StatementKind::Table { statements, .. } => find(statements, start),
+            StatementKind::Table { statements, .. } => find_route(statements, start),
             _ => None,
         })
     }
-    let (statement, route) = find(statements, span.start).ok_or_else(|| {
+    let (statement, route) = find_route(statements, span.start).ok_or_else(|| {
         RequestError::invalid(message!("only routes are changed in the table; change others in the editor"))
     })?;
     Ok(RowText { text, statement, route })
@@ -272,13 +273,14 @@ fn whole_lines(row: &RowText<'_>) -> std::ops::Range<usize> {
 mod tests {
     use super::*;
 
-    const TEXT: &str =
+    const RULES_TEXT: &str =
         "## One.\nroute a priority 5 when x > 1 -> h(n: 1)\n\nroute b disabled when y > 1 -> g\n";
 
     fn changed(change: impl Fn(&RowText<'_>, &RowText<'_>) -> Vec<Replacement>) -> String {
-        let statements = parse::parse(Threads::One, FileId(0), TEXT).statements;
-        let row = |index: usize| find_row(&statements, TEXT, statements[index].span).expect("it is a route");
-        apply_replacements(TEXT, change(&row(0), &row(1)))
+        let statements = parse::parse(Threads::One, FileId(0), RULES_TEXT).statements;
+        let row =
+            |index: usize| find_row(&statements, RULES_TEXT, statements[index].span).expect("it is a route");
+        apply_replacements(RULES_TEXT, change(&row(0), &row(1)))
     }
 
     #[test]
@@ -292,7 +294,7 @@ mod tests {
     fn a_row_is_disabled_and_enabled() {
         assert!(changed(|a, _| set_disabled(a, true)).contains("route a disabled priority 5 when"));
         assert!(changed(|_, b| set_disabled(b, false)).contains("route b when y"));
-        assert_eq!(changed(|_, b| set_disabled(b, true)), TEXT);
+        assert_eq!(changed(|_, b| set_disabled(b, true)), RULES_TEXT);
     }
 
     #[test]

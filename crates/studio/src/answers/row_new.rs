@@ -12,7 +12,7 @@ use rulec_syntax::ast::{Statement, StatementKind, Target};
 use rulec_syntax::{parse, write};
 
 /// A place for a new row: after the last route of its table, or before the default.
-struct Place {
+struct InsertionPlace {
     /// The statement next to the new row.
     next_to: Span,
     is_after: bool,
@@ -33,7 +33,7 @@ pub(super) fn new_row(rules: &Rules, key: &str) -> Answer<(FileId, Replacement)>
         .ok_or_else(|| RequestError::invalid(message!("a new row needs a table of routes and a name")))?;
     let places = rules.sources().iter().filter_map(|(file, source)| {
         let statements = parse::parse(Threads::default(), file, &source.text).statements;
-        Some((file, &*source.text, place_in(statements_of(&statements, table)?)?))
+        Some((file, &*source.text, insertion_place(statements_of(&statements, table)?)?))
     });
     // A file that contains routes of the table is preferred to a file that contains only its
     // default.
@@ -67,21 +67,21 @@ fn statements_of<'s>(statements: &'s [Statement], table: &str) -> Option<&'s [St
 
 /// Returns the place for a new row among the statements of its table in one file. `None` if they
 /// include neither a route nor a default.
-fn place_in(statements: &[Statement]) -> Option<Place> {
+fn insertion_place(statements: &[Statement]) -> Option<InsertionPlace> {
     let default = statements.iter().find_map(|statement| match &statement.kind {
-        StatementKind::Default { target } => Some((statement.span, span_of(target))),
+        StatementKind::Default { target } => Some((statement.span, target_span(target))),
         _ => None,
     });
     let last = statements.iter().rev().find_map(|statement| match &statement.kind {
-        StatementKind::Route(route) => Some((statement.span, span_of(&route.target))),
+        StatementKind::Route(route) => Some((statement.span, target_span(&route.target))),
         _ => None,
     });
     let (next_to, own_target) = last.or(default)?;
     let target = default.map_or(own_target, |(_, target)| target);
-    Some(Place { next_to, is_after: last.is_some(), target })
+    Some(InsertionPlace { next_to, is_after: last.is_some(), target })
 }
 
-fn span_of(target: &Target) -> Span {
+fn target_span(target: &Target) -> Span {
     match target {
         Target::Handler { span, .. } | Target::Goto { span, .. } => *span,
     }

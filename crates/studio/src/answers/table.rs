@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// Maximum number of columns of a decision table. Conditions on other fields are listed after the
 /// cells.
-const MAX_COLUMNS: usize = 40;
+const MAX_TABLE_COLUMNS: usize = 40;
 
 #[derive(Deserialize)]
 pub(crate) struct TableQuery {
@@ -77,7 +77,7 @@ pub(crate) fn build_table(snapshot: &ProjectSnapshot, name: &str, analysed: bool
         .map(|(rule, conjuncts)| {
             let (cells, others) = row_cells(conjuncts, &column_indexes, columns.len());
             TableRow {
-                key: keys::key(&table.name, &rule.name),
+                key: keys::statement_key(&table.name, &rule.name),
                 name: rule.name.to_string(),
                 cells,
                 others,
@@ -89,7 +89,7 @@ pub(crate) fn build_table(snapshot: &ProjectSnapshot, name: &str, analysed: bool
         })
         .collect();
     table_rows.extend(table.default.as_ref().map(|outcome| TableRow {
-        key: keys::key(&table.name, "default"),
+        key: keys::statement_key(&table.name, "default"),
         name: "default".to_owned(),
         cells: vec![None; columns.len()],
         others: Vec::new(),
@@ -110,8 +110,8 @@ pub(crate) fn build_table(snapshot: &ProjectSnapshot, name: &str, analysed: bool
     let uncovered = uncovered.collect();
     let more_overlaps = analysed && !overlaps.all && table.kind != TableKind::Flows;
     let overlaps = overlaps.pairs.into_iter().map(|pair| Overlap {
-        first: keys::key(&table.name, &pair.first),
-        second: keys::key(&table.name, &pair.second),
+        first: keys::statement_key(&table.name, &pair.first),
+        second: keys::statement_key(&table.name, &pair.second),
         example: pair.example.to_string(),
         differs: pair.differs,
     });
@@ -144,7 +144,7 @@ fn collect_conjuncts(rules: &Rules, cond: &Cond, conjuncts: &mut Vec<Conjunct>) 
                 .collect();
             fields.sort();
             fields.dedup();
-            let column = column_of(&fields);
+            let column = column_of_fields(&fields);
             let text = one_line(rules.sources().slice(cond.span));
             let is_exception = matches!(kind, CondKind::NotTrue(_));
             let text = if is_exception { format!("unless {text}") } else { text };
@@ -157,7 +157,7 @@ fn collect_conjuncts(rules: &Rules, cond: &Cond, conjuncts: &mut Vec<Conjunct>) 
 /// Returns the field whose column shows a conjunct (operand of an `and`) that reads `fields`. This
 /// is the only field or, for several fields, the innermost record that contains all of them. `None`
 /// if there are no fields, or if only the message itself contains all of them.
-fn column_of(fields: &[String]) -> Option<String> {
+fn column_of_fields(fields: &[String]) -> Option<String> {
     let (first, others) = fields.split_first()?;
     if others.is_empty() {
         return Some(first.clone());
@@ -190,7 +190,7 @@ fn choose_columns(rows: &[Vec<Conjunct>]) -> Vec<Column> {
         }
     }
     columns.sort_by_key(|column| std::cmp::Reverse(column.rows));
-    columns.truncate(MAX_COLUMNS);
+    columns.truncate(MAX_TABLE_COLUMNS);
     columns
 }
 
@@ -199,7 +199,7 @@ fn choose_columns(rows: &[Vec<Conjunct>]) -> Vec<Column> {
 fn field_columns(program: &Program) -> Vec<Column> {
     let fields = program.slots.iter().filter(|slot| slot.root.is_none()).map(|slot| slot.name());
     let fields: BTreeSet<String> = fields.chain(["text".to_owned()]).collect();
-    fields.into_iter().take(MAX_COLUMNS).map(|field| Column { field, rows: 0 }).collect()
+    fields.into_iter().take(MAX_TABLE_COLUMNS).map(|field| Column { field, rows: 0 }).collect()
 }
 
 /// Returns the cells of a row (`None` for an empty cell), and the texts of the conjuncts (operands

@@ -118,11 +118,11 @@ fn given_messages(rules: &Rules, recorded: &[RecordedMessage], message: &Json) -
             let names = names.filter_map(|(key, name)| Some((key.to_owned(), name.clone()?.into())));
             fields.insert(DECISION_FIELD.to_owned(), names.collect::<Map<_, _>>().into());
         }
-        let age = now.map(|now| now - one.at);
+        let age = now.map(|now| now - one.recorded_at);
         let is_exact = |age: &Duration| age.subsec_nanoseconds() % 1_000_000 == 0;
         let ago = age.filter(is_exact).and_then(|age| u64::try_from(age.whole_milliseconds()).ok());
         if ago.is_none() {
-            fields.insert(AT_FIELD.to_owned(), format_datetime(one.at).into());
+            fields.insert(AT_FIELD.to_owned(), format_datetime(one.recorded_at).into());
         }
         GivenMessage { fields, ago }
     };

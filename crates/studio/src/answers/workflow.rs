@@ -158,7 +158,7 @@ struct RecordingRouter {
     node: String,
     name: String,
     router: RulesRouter,
-    recorded: RecordedDecisions,
+    recorded_decisions: RecordedDecisions,
 }
 
 impl RecordingRouter {
@@ -171,7 +171,7 @@ impl RecordingRouter {
         let name = rules.program().tables[table.index()].name.to_string();
         let router =
             RulesRouter::new(rules, &name).map_err(|error| RequestError::missing(error.to_message()))?;
-        Ok(RecordingRouter { node: node.to_owned(), name, router, recorded: recorded.clone() })
+        Ok(RecordingRouter { node: node.to_owned(), name, router, recorded_decisions: recorded.clone() })
     }
 }
 
@@ -183,7 +183,7 @@ impl ConditionalRouter for RecordingRouter {
             output: output.clone(),
             next: next.iter().map(|id| id.to_string()).collect(),
         };
-        self.recorded.lock().unwrap_or_else(PoisonError::into_inner).push(decision);
+        self.recorded_decisions.lock().unwrap_or_else(PoisonError::into_inner).push(decision);
         self.router.route(output, next)
     }
 

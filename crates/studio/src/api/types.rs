@@ -4,7 +4,7 @@ use super::*;
 use std::path::Path;
 use ts_rs::{Config, TS};
 
-const HEAD: &str = "\
+const TYPES_FILE_HEAD: &str = "\
 // Written by `INSTA_UPDATE=always cargo test -p rulec-studio --lib types` from crates/studio/src/api; not to be edited.
 ";
 
@@ -30,7 +30,7 @@ fn all_declarations() -> String {
         DiagnosticLabel Fix TextEdit Fold Hint TestRun OutlineItem At Completions CompletionItem Hover Format Formatted Save
         Saved CodePage AskReport Report ReportSummary CoverageItem Slow Sample
     );
-    let text = format!("{HEAD}{declarations}\n{}", explanation_types());
+    let text = format!("{TYPES_FILE_HEAD}{declarations}\n{}", explanation_types());
     text.lines().flat_map(|line| [line.trim_end(), "\n"]).collect()
 }
 

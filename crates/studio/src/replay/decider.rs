@@ -41,7 +41,7 @@ pub(crate) struct MessageResult {
     pub answer: Json,
     /// Whether the message was passed to the history. The history records it only if it has a time
     /// and a key.
-    pub recorded: bool,
+    pub is_recorded: bool,
     /// The names of the chosen statement and handler, as the history records them. `None` for a
     /// payload, whose message is recorded without a decision, and for rules without a history.
     pub decision: Option<EarlierDecision>,
@@ -126,7 +126,12 @@ impl<'k> ReplayDecider<'k> {
                 };
                 let outcome = judgement.outcome().name();
                 let answer = if with_answer { json!([outcome, judgement.corrected()]) } else { Json::Null };
-                MessageResult { key: keys::key(entry, outcome), answer, recorded, decision: None }
+                MessageResult {
+                    key: keys::statement_key(entry, outcome),
+                    answer,
+                    is_recorded: recorded,
+                    decision: None,
+                }
             }
             EntryDecider::Session(session, kind) => {
                 let decision = match has_history {
@@ -140,16 +145,16 @@ impl<'k> ReplayDecider<'k> {
                         .and_then(|matcher| matched_intent(matcher, message))
                 {
                     let answer = if with_answer { Json::from(name.as_str()) } else { Json::Null };
-                    let key = keys::key(entry, &name);
+                    let key = keys::statement_key(entry, &name);
                     let (recorded, decision) = (has_history, names);
-                    return Ok(Some(MessageResult { key, answer, recorded, decision }));
+                    return Ok(Some(MessageResult { key, answer, is_recorded: recorded, decision }));
                 }
                 let key = statement_keys.chosen_key(program, entry, decision.statement());
                 let answer = match with_answer {
                     true => answer(&serde_json::to_value(&decision).unwrap_or_default()),
                     false => Json::Null,
                 };
-                MessageResult { key, answer, recorded: has_history, decision: names }
+                MessageResult { key, answer, is_recorded: has_history, decision: names }
             }
         }))
     }
@@ -157,7 +162,7 @@ impl<'k> ReplayDecider<'k> {
     /// Returns the key of the statement that a logged decision chose. `table` and `route` are the
     /// names in the log. `None` for `route` means that no statement was chosen.
     pub fn logged_key(&self, table: &str, route: Option<&str>) -> String {
-        keys::key(table, route.unwrap_or(NO_STATEMENT))
+        keys::statement_key(table, route.unwrap_or(NO_STATEMENT))
     }
 }
 

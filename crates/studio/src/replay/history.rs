@@ -26,23 +26,23 @@ impl Replay {
     pub fn session_of_line(&self, line: u64) -> Answer<(Vec<EarlierMessage>, usize)> {
         let row = self.row_of_line(line)?;
         let Some(rules) = self.snapshot.analysis.rules() else { return Ok((Vec::new(), 0)) };
-        if row.session == UNKNOWN_NUMBER {
+        if row.session_hash == UNKNOWN_NUMBER {
             return Ok((Vec::new(), 0));
         }
         let mut found: Vec<(FileLine, Option<EarlierDecision>)> = {
             let results = self.lock_results();
-            let end = results.rows.partition_point(|row| row.place.number < line);
-            let decided = results.rows[..end].iter().filter(|other| other.session == row.session);
-            let observed = results.observed.iter().take_while(|observed| observed.place.number < line);
-            let observed = observed.filter(|observed| observed.session == row.session);
-            let is_entry = |row: &Row| rules.entry(results.name_at_index(row.entry)).is_ok();
+            let end = results.rows.partition_point(|row| row.file_line.number < line);
+            let decided = results.rows[..end].iter().filter(|other| other.session_hash == row.session_hash);
+            let observed = results.observed.iter().take_while(|observed| observed.file_line.number < line);
+            let observed = observed.filter(|observed| observed.session_hash == row.session_hash);
+            let is_entry = |row: &Row| rules.entry(results.name_at_index(row.entry_name_index)).is_ok();
             let decided = decided.map(|row| {
                 (
-                    row.place,
+                    row.file_line,
                     is_entry(row).then(|| recorded_decision(&results, row.recorded_chosen_and_target)),
                 )
             });
-            decided.chain(observed.map(|observed| (observed.place, None))).collect()
+            decided.chain(observed.map(|observed| (observed.file_line, None))).collect()
         };
         found.sort_by_key(|(place, _)| place.number);
         let older = found.len().saturating_sub(MAX_EARLIER);
@@ -67,8 +67,8 @@ impl Replay {
     pub(super) fn observed_message_of_line(&self, line: u64) -> Answer<Option<Json>> {
         let place = {
             let results = self.lock_results();
-            let found = results.observed.binary_search_by_key(&line, |observed| observed.place.number);
-            found.ok().map(|index| results.observed[index].place)
+            let found = results.observed.binary_search_by_key(&line, |observed| observed.file_line.number);
+            found.ok().map(|index| results.observed[index].file_line)
         };
         let Some(place) = place else { return Ok(None) };
         let (_, message) = self.parse_line(&mut self.open_file()?, place)?;
@@ -78,7 +78,7 @@ impl Replay {
 
 /// Returns the decision whose names have the indices in `names`: chosen statement, then handler.
 fn recorded_decision(results: &ReplayResults, names: [u32; 2]) -> EarlierDecision {
-    let [chosen, target] = names.map(|index| results.names.get(index as usize).cloned());
+    let [chosen, target] = names.map(|index| results.indexed_names.get(index as usize).cloned());
     EarlierDecision { chosen, target }
 }
 

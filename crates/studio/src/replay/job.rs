@@ -61,7 +61,7 @@ impl Replay {
 struct LineRead {
     /// Number of bytes of the line in the file, including the line break.
     bytes: u64,
-    too_long: bool,
+    is_too_long: bool,
 }
 
 /// Reads a line into a buffer, without its line break; `None` at the end of the file.
@@ -72,14 +72,14 @@ fn next_line(reader: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::Result<Opti
     if bytes == 0 {
         return Ok(None);
     }
-    let too_long = bytes == limit && !buffer.ends_with(b"\n");
-    if too_long {
+    let is_too_long = bytes == limit && !buffer.ends_with(b"\n");
+    if is_too_long {
         bytes += reader.skip_until(b'\n')? as u64;
     }
     while buffer.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
         buffer.pop();
     }
-    Ok(Some(LineRead { bytes, too_long }))
+    Ok(Some(LineRead { bytes, is_too_long }))
 }
 
 struct ReplayJob<'r> {
@@ -117,7 +117,7 @@ impl<'r> ReplayJob<'r> {
             // Only the first line can have a byte order mark.
             let text =
                 if number == 1 { buffer.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&buffer) } else { &buffer };
-            if line.too_long {
+            if line.is_too_long {
                 self.refuse_line(number, message!("the line is longer than a message may be"));
             } else if !text.iter().all(u8::is_ascii_whitespace) {
                 self.decide_line(FileLine { offset, number, fingerprint: line_fingerprint(text) }, text);
@@ -136,7 +136,7 @@ impl<'r> ReplayJob<'r> {
     }
 
     fn refuse_line(&mut self, line: u64, message: Message) {
-        self.batch.invalid_lines += 1;
+        self.batch.invalid_line_count += 1;
         if self.batch.line_errors.len() < MAX_LINE_ERRORS {
             self.batch.line_errors.push((line, message));
         }
@@ -159,7 +159,7 @@ impl<'r> ReplayJob<'r> {
             return;
         }
         match line {
-            ParsedLine::Message(Json::Null) => self.batch.unknown_entries += 1,
+            ParsedLine::Message(Json::Null) => self.batch.unknown_entry_count += 1,
             ParsedLine::Message(message) => {
                 let time = TIME_FIELDS
                     .iter()
@@ -187,7 +187,7 @@ impl<'r> ReplayJob<'r> {
         let Some(observed) = message.and_then(log::observed_message) else { return false };
         deciders().for_each(|decider| decider.observe(&observed));
         let session = self.session_hash(&observed);
-        self.batch.observed.push(ObservedLine { place, session });
+        self.batch.observed.push(ObservedLine { file_line: place, session_hash: session });
         true
     }
 
@@ -204,13 +204,13 @@ impl<'r> ReplayJob<'r> {
         let flipped = older_result.as_ref().is_some_and(|older| is_different_result(older.as_ref(), &result));
         let older_key = older_result.map(|older| older.map_or_else(String::new, |older| older.key));
         self.add_row(DecidedMessage {
-            place,
+            file_line: place,
             time,
             entry,
             key: &result.key,
             older_key: older_key.as_deref(),
-            flipped,
-            elapsed: None,
+            is_flipped: flipped,
+            elapsed_us: None,
             message: Some(message),
             result: Some(&result),
         });
@@ -219,7 +219,7 @@ impl<'r> ReplayJob<'r> {
     fn decide_logged(&mut self, place: FileLine, logged: &LoggedDecision) {
         self.batch.is_log = true;
         if !self.decider.has_entry(&logged.entry) {
-            self.batch.unknown_entries += 1;
+            self.batch.unknown_entry_count += 1;
             return;
         }
         let table = logged.path.last().unwrap_or(&logged.entry);
@@ -227,26 +227,26 @@ impl<'r> ReplayJob<'r> {
         let time = logged.time.as_deref().and_then(parse_milliseconds);
         let (elapsed, entry) = (logged.elapsed_us, &*logged.entry);
         let Some(message) = &logged.message else {
-            self.batch.without_message += 1;
+            self.batch.without_message_count += 1;
             let older_key = Some(&*logged_key);
             return self.add_row(DecidedMessage {
-                place,
+                file_line: place,
                 time,
                 entry,
                 key: &logged_key,
                 older_key,
-                flipped: false,
-                elapsed,
+                is_flipped: false,
+                elapsed_us: elapsed,
                 message: None,
                 result: None,
             });
         };
         if message.to_string().contains(MASK) {
-            self.batch.masked_messages += 1;
+            self.batch.masked_message_count += 1;
         }
         let Some((result, older_result)) = self.decide(place, entry, message) else { return };
         let differs_from_log = result.key != logged_key;
-        self.batch.changed_from_log += usize::from(differs_from_log);
+        self.batch.changed_from_log_count += usize::from(differs_from_log);
         let (older_key, flipped) = match &older_result {
             Some(older) => {
                 (older.as_ref().map_or("", |older| &*older.key), is_different_result(older.as_ref(), &result))
@@ -254,13 +254,13 @@ impl<'r> ReplayJob<'r> {
             None => (&*logged_key, differs_from_log),
         };
         self.add_row(DecidedMessage {
-            place,
+            file_line: place,
             time,
             entry,
             key: &result.key,
             older_key: Some(older_key),
-            flipped,
-            elapsed,
+            is_flipped: flipped,
+            elapsed_us: elapsed,
             message: Some(message),
             result: Some(&result),
         });
@@ -288,7 +288,7 @@ impl<'r> ReplayJob<'r> {
     }
 
     fn add_row(&mut self, decided: DecidedMessage<'_>) {
-        let is_recorded = decided.result.is_some_and(|result| result.recorded);
+        let is_recorded = decided.result.is_some_and(|result| result.is_recorded);
         let session = decided.message.filter(|_| is_recorded);
         let session = session.map_or(UNKNOWN_NUMBER, |message| self.session_hash(message));
         let batch = &mut self.batch;
@@ -298,20 +298,20 @@ impl<'r> ReplayJob<'r> {
         let names = decision.map_or([None; 2], |made| [made.chosen.as_deref(), made.target.as_deref()]);
         let recorded_chosen_and_target =
             names.map(|name| name.map_or(UNKNOWN_NUMBER, |name| batch.index_of_name(name)));
-        batch.flipped += usize::from(decided.flipped);
+        batch.flipped_count += usize::from(decided.is_flipped);
         let is_unrecorded = session == UNKNOWN_NUMBER && decided.message.is_some();
-        batch.unrecorded += usize::from(is_unrecorded && self.decider.has_history());
+        batch.unrecorded_count += usize::from(is_unrecorded && self.decider.has_history());
         batch.rows.push(Row {
-            place: decided.place,
+            file_line: decided.file_line,
             time: decided.time.unwrap_or(f64::NAN),
-            entry,
-            key,
-            older_key,
-            flipped: decided.flipped,
-            elapsed: decided
-                .elapsed
+            entry_name_index: entry,
+            key_index: key,
+            older_key_index: older_key,
+            is_flipped: decided.is_flipped,
+            elapsed_us: decided
+                .elapsed_us
                 .map_or(UNKNOWN_NUMBER, |elapsed| elapsed.min(u64::from(UNKNOWN_NUMBER - 1)) as u32),
-            session,
+            session_hash: session,
             recorded_chosen_and_target,
         });
     }
@@ -321,28 +321,29 @@ impl<'r> ReplayJob<'r> {
     fn publish_rows(&mut self, bytes_read: u64) {
         let batch = mem::take(&mut self.batch);
         let mut results = self.replay.lock_results();
-        let name_indexes: Vec<u32> = batch.names.iter().map(|name| results.index_of_name(name)).collect();
+        let name_indexes: Vec<u32> =
+            batch.indexed_names.iter().map(|name| results.index_of_name(name)).collect();
         let index_of =
             |batch_index: u32| name_indexes.get(batch_index as usize).copied().unwrap_or(UNKNOWN_NUMBER);
         results.rows.extend(batch.rows.into_iter().map(|row| Row {
-            entry: index_of(row.entry),
-            key: index_of(row.key),
-            older_key: index_of(row.older_key),
+            entry_name_index: index_of(row.entry_name_index),
+            key_index: index_of(row.key_index),
+            older_key_index: index_of(row.older_key_index),
             recorded_chosen_and_target: row.recorded_chosen_and_target.map(index_of),
             ..row
         }));
         results.observed.extend(batch.observed);
-        results.unrecorded += batch.unrecorded;
-        results.invalid_lines += batch.invalid_lines;
+        results.unrecorded_count += batch.unrecorded_count;
+        results.invalid_line_count += batch.invalid_line_count;
         let remaining = MAX_LINE_ERRORS - results.line_errors.len().min(MAX_LINE_ERRORS);
         results.line_errors.extend(batch.line_errors.into_iter().take(remaining));
-        results.unknown_entries += batch.unknown_entries;
-        results.without_message += batch.without_message;
-        results.masked_messages += batch.masked_messages;
-        results.changed_from_log += batch.changed_from_log;
-        results.flipped += batch.flipped;
+        results.unknown_entry_count += batch.unknown_entry_count;
+        results.without_message_count += batch.without_message_count;
+        results.masked_message_count += batch.masked_message_count;
+        results.changed_from_log_count += batch.changed_from_log_count;
+        results.flipped_count += batch.flipped_count;
         results.is_log |= batch.is_log;
-        let (messages, flipped) = (results.rows.len(), results.flipped);
+        let (messages, flipped) = (results.rows.len(), results.flipped_count);
         drop(results);
         self.replay.progress.send_modify(|progress| {
             (progress.read, progress.messages, progress.flipped) = (bytes_read, messages, flipped);
@@ -352,13 +353,13 @@ impl<'r> ReplayJob<'r> {
 
 /// A row of the replay, before the names in the row are replaced by indices.
 struct DecidedMessage<'d> {
-    place: FileLine,
+    file_line: FileLine,
     time: Option<f64>,
     entry: &'d str,
     key: &'d str,
     older_key: Option<&'d str>,
-    flipped: bool,
-    elapsed: Option<u64>,
+    is_flipped: bool,
+    elapsed_us: Option<u64>,
     /// The decided message; `None` if the log does not contain it.
     message: Option<&'d Json>,
     /// The result of the newer version of the rules; `None` without a message.

@@ -18,7 +18,7 @@ use std::io::{BufRead, BufReader, Read, Seek};
 use std::sync::{Arc, PoisonError};
 
 /// Maximum number of replay rows in one response.
-const MAX_ROWS: usize = 200;
+const MAX_ROWS_PER_ANSWER: usize = 200;
 /// Maximum number of characters in the preview of a row.
 const MAX_PREVIEW_CHARS: usize = 240;
 /// The UTF-8 byte order mark, with which some programs begin a file.
@@ -37,7 +37,7 @@ impl Replay {
     /// order.
     pub fn rows(&self, request: &AskRows) -> Answer<Rows> {
         let matching = self.find_rows(request)?;
-        let page = matching.iter().skip(request.offset).take(request.limit.min(MAX_ROWS));
+        let page = matching.iter().skip(request.offset).take(request.limit.min(MAX_ROWS_PER_ANSWER));
         let rows: Vec<Row> = {
             let results = self.lock_results();
             page.filter_map(|index| results.rows.get(*index as usize).copied()).collect()
@@ -61,7 +61,7 @@ impl Replay {
         }
         let (rows, names) = {
             let results = self.lock_results();
-            (results.rows.clone(), results.names.clone())
+            (results.rows.clone(), results.indexed_names.clone())
         };
         let by_time = has_times(&rows);
         let name_index = |key: &String| {
@@ -70,9 +70,9 @@ impl Replay {
         let (key, older_key) = (filter.key.as_ref().map(name_index), filter.before.as_ref().map(name_index));
         let matches_filter = |row: &Row| {
             let position = timeline_position(row, by_time);
-            key.is_none_or(|key| row.key == key)
-                && older_key.is_none_or(|older_key| row.older_key == older_key)
-                && (!filter.flipped || row.flipped)
+            key.is_none_or(|key| row.key_index == key)
+                && older_key.is_none_or(|older_key| row.older_key_index == older_key)
+                && (!filter.flipped || row.is_flipped)
                 && filter.since.is_none_or(|since| position >= since)
                 && filter.until.is_none_or(|until| position < until)
         };
@@ -86,13 +86,15 @@ impl Replay {
         match filter.sort {
             RowSort::Line => {}
             RowSort::Time => matching.sort_by(|a, b| row_at(a).time.total_cmp(&row_at(b).time)),
-            RowSort::Route => matching.sort_by(|a, b| name(row_at(a).key).cmp(name(row_at(b).key))),
+            RowSort::Route => {
+                matching.sort_by(|a, b| name(row_at(a).key_index).cmp(name(row_at(b).key_index)))
+            }
             RowSort::Before => {
-                matching.sort_by(|a, b| name(row_at(a).older_key).cmp(name(row_at(b).older_key)))
+                matching.sort_by(|a, b| name(row_at(a).older_key_index).cmp(name(row_at(b).older_key_index)))
             }
             // The value for an unknown time wraps to 0, the smallest value. So a descending order,
             // which shows the longest times first, lists unknown times last.
-            RowSort::Elapsed => matching.sort_by_key(|index| row_at(index).elapsed.wrapping_add(1)),
+            RowSort::Elapsed => matching.sort_by_key(|index| row_at(index).elapsed_us.wrapping_add(1)),
         }
         if filter.descending {
             matching.reverse();
@@ -111,7 +113,7 @@ impl Replay {
         let mut file = self.open_file()?;
         let mut matching = Vec::new();
         for index in candidates {
-            let place = rows[index as usize].place;
+            let place = rows[index as usize].file_line;
             let line = self.read_line(&mut file, place)?;
             let contains_text = |text: &str| text.to_lowercase().contains(&lowercase_text);
             if !contains_text(&String::from_utf8_lossy(&line)) {
@@ -234,18 +236,18 @@ impl Replay {
     }
 
     fn to_api_row(&self, row: Row, file: &mut BufReader<File>) -> Answer<api::Row> {
-        let (logged, message) = self.mask_line(self.parse_line(file, row.place)?);
+        let (logged, message) = self.mask_line(self.parse_line(file, row.file_line)?);
         let (text, fields) = preview(&message.unwrap_or(logged));
         let results = self.lock_results();
         Ok(api::Row {
-            line: row.place.number,
+            line: row.file_line.number,
             time: Some(row.time).filter(|time| !time.is_nan()),
-            entry: results.name_at_index(row.entry).to_owned(),
-            key: results.name_at_index(row.key).to_owned(),
-            before: (row.older_key != UNKNOWN_NUMBER)
-                .then(|| results.name_at_index(row.older_key).to_owned()),
-            flipped: row.flipped,
-            elapsed_us: (row.elapsed != UNKNOWN_NUMBER).then_some(u64::from(row.elapsed)),
+            entry: results.name_at_index(row.entry_name_index).to_owned(),
+            key: results.name_at_index(row.key_index).to_owned(),
+            before: (row.older_key_index != UNKNOWN_NUMBER)
+                .then(|| results.name_at_index(row.older_key_index).to_owned()),
+            flipped: row.is_flipped,
+            elapsed_us: (row.elapsed_us != UNKNOWN_NUMBER).then_some(u64::from(row.elapsed_us)),
             text,
             fields,
         })
@@ -253,7 +255,7 @@ impl Replay {
 
     pub(super) fn row_of_line(&self, line: u64) -> Answer<Row> {
         let results = self.lock_results();
-        let search_result = results.rows.binary_search_by_key(&line, |row| row.place.number);
+        let search_result = results.rows.binary_search_by_key(&line, |row| row.file_line.number);
         let index = search_result
             .map_err(|_| RequestError::missing(message!("line {line} is not a message of this replay")))?;
         Ok(results.rows[index])
@@ -264,7 +266,7 @@ impl Replay {
     pub fn evenly_spaced_lines(&self, max_lines: usize) -> Vec<u64> {
         let results = self.lock_results();
         let step = results.rows.len().div_ceil(max_lines).max(1);
-        results.rows.iter().step_by(step).map(|row| row.place.number).collect()
+        results.rows.iter().step_by(step).map(|row| row.file_line.number).collect()
     }
 
     /// Returns the line numbers of sample messages: one for each of the `max_statements` statements
@@ -273,7 +275,7 @@ impl Replay {
         let results = self.lock_results();
         let mut counts_and_lines: BTreeMap<u32, (usize, u64)> = BTreeMap::new();
         for row in &results.rows {
-            counts_and_lines.entry(row.key).or_insert((0, row.place.number)).0 += 1;
+            counts_and_lines.entry(row.key_index).or_insert((0, row.file_line.number)).0 += 1;
         }
         let mut lines: Vec<(usize, u64)> = counts_and_lines.into_values().collect();
         lines.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
@@ -283,7 +285,7 @@ impl Replay {
     /// Returns the name of the entry (such as a table) that decided the message on a line.
     pub fn entry_of_line(&self, line: u64) -> Answer<String> {
         let row = self.row_of_line(line)?;
-        Ok(self.lock_results().name_at_index(row.entry).to_owned())
+        Ok(self.lock_results().name_at_index(row.entry_name_index).to_owned())
     }
 
     /// Returns the unmasked message on a line, to decide or to record it again.
@@ -291,7 +293,7 @@ impl Replay {
         if let Some(observed) = self.observed_message_of_line(line)? {
             return Ok(observed);
         }
-        let (_, message) = self.parse_line(&mut self.open_file()?, self.row_of_line(line)?.place)?;
+        let (_, message) = self.parse_line(&mut self.open_file()?, self.row_of_line(line)?.file_line)?;
         message.ok_or_else(|| RequestError::invalid(message!("the log contains no message at line {line}")))
     }
 
@@ -300,8 +302,8 @@ impl Replay {
     pub fn row_message_of_line(&self, line: u64) -> Answer<RowMessage> {
         let row = self.row_of_line(line)?;
         let (history, older) = self.session_of_line(line)?;
-        let (logged, message) = self.mask_line(self.parse_line(&mut self.open_file()?, row.place)?);
-        let entry = self.lock_results().name_at_index(row.entry).to_owned();
+        let (logged, message) = self.mask_line(self.parse_line(&mut self.open_file()?, row.file_line)?);
+        let entry = self.lock_results().name_at_index(row.entry_name_index).to_owned();
         let pretty = |json: &Json| serde_json::to_string_pretty(json).ok();
         let (message, context) =
             match message.map(|message| split_payload_line(&self.snapshot, &entry, message)) {

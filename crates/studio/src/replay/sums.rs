@@ -9,9 +9,9 @@ use rulec_base::{broken_invariant, message};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of time intervals (buckets) into which the timeline of a replay is divided.
-const BUCKET_COUNT: usize = 60;
+const TIMELINE_BUCKETS: usize = 60;
 /// Maximum number of statements that the timeline shows separately.
-const MAX_SERIES: usize = 8;
+const MAX_TIMELINE_SERIES: usize = 8;
 
 impl Replay {
     /// Returns the counts of all rows that the replay has decided so far.
@@ -19,7 +19,7 @@ impl Replay {
         let elapsed = self.elapsed();
         let progress = self.progress();
         let results = self.lock_results();
-        let counts = count_rows(&results.rows, results.names.len());
+        let counts = count_rows(&results.rows, results.indexed_names.len());
         let refusals = results
             .line_errors
             .iter()
@@ -28,14 +28,14 @@ impl Replay {
             source: self.source.description.name.clone(),
             is_log: results.is_log,
             failure: results.failure.as_ref().map(localized),
-            refused: results.invalid_lines,
+            refused: results.invalid_line_count,
             refusals: refusals.collect(),
-            foreign: results.unknown_entries,
+            foreign: results.unknown_entry_count,
             observed: results.observed.len(),
-            unrecorded: results.unrecorded,
-            bare: results.without_message,
-            masked: results.masked_messages,
-            otherwise: results.changed_from_log,
+            unrecorded: results.unrecorded_count,
+            bare: results.without_message_count,
+            masked: results.masked_message_count,
+            otherwise: results.changed_from_log_count,
             timeline: timeline(&results, &counts),
             flips: count_flips(&results),
             compares: self.older_snapshot.is_some(),
@@ -46,19 +46,20 @@ impl Replay {
     }
 
     fn statement_counts(&self, results: &ReplayResults, counts: &[usize]) -> Vec<StatementCount> {
-        let mut older_counts = vec![0; results.names.len()];
+        let mut older_counts = vec![0; results.indexed_names.len()];
         let mut times: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for row in &results.rows {
-            if let Some(count) = older_counts.get_mut(row.older_key as usize) {
+            if let Some(count) = older_counts.get_mut(row.older_key_index as usize) {
                 *count += 1;
             }
-            if row.elapsed != UNKNOWN_NUMBER {
-                times.entry(row.key).or_default().push(row.elapsed);
+            if row.elapsed_us != UNKNOWN_NUMBER {
+                times.entry(row.key_index).or_default().push(row.elapsed_us);
             }
         }
         times.values_mut().for_each(|times| times.sort_unstable());
         let compares = results.is_log || self.older_snapshot.is_some();
-        let key_indexes = results.names.iter().zip(0_u32..).map(|(name, number)| (name.as_str(), number));
+        let key_indexes =
+            results.indexed_names.iter().zip(0_u32..).map(|(name, number)| (name.as_str(), number));
         let key_indexes: BTreeMap<&str, u32> = key_indexes.collect();
         let keys = self.snapshot.analysis.rules().map(|rules| self.snapshot.keys(rules));
         let statements = keys.map(|keys| keys.statements.as_slice()).unwrap_or_default();
@@ -66,7 +67,7 @@ impl Replay {
         let entry_tables: BTreeSet<&str> = results
             .rows
             .iter()
-            .map(|row| row.entry)
+            .map(|row| row.entry_name_index)
             .collect::<BTreeSet<u32>>()
             .into_iter()
             .map(|entry| results.name_at_index(entry))
@@ -100,7 +101,8 @@ impl Replay {
             ));
         }
         let listed_keys: BTreeSet<String> = statement_counts.iter().map(|count| count.key.clone()).collect();
-        for (number, key) in results.names.iter().enumerate().filter(|(_, name)| !listed_keys.contains(*name))
+        for (number, key) in
+            results.indexed_names.iter().enumerate().filter(|(_, name)| !listed_keys.contains(*name))
         {
             // A key may belong to no statement of the current rules: nothing was chosen, or only
             // the older version has the statement. Such a key is listed if it was counted.
@@ -168,15 +170,15 @@ impl Replay {
 fn count_rows(rows: &[Row], names: usize) -> Vec<usize> {
     let mut counts = vec![0; names];
     for row in rows {
-        counts[row.key as usize] += 1;
+        counts[row.key_index as usize] += 1;
     }
     counts
 }
 
 fn count_flips(results: &ReplayResults) -> Vec<Flip> {
     let mut flips: BTreeMap<(u32, u32), usize> = BTreeMap::new();
-    for row in results.rows.iter().filter(|row| row.flipped) {
-        *flips.entry((row.older_key, row.key)).or_default() += 1;
+    for row in results.rows.iter().filter(|row| row.is_flipped) {
+        *flips.entry((row.older_key_index, row.key_index)).or_default() += 1;
     }
     let flip = |((before, after), count)| Flip {
         before: results.name_at_index(before).to_owned(),
@@ -190,7 +192,7 @@ fn count_flips(results: &ReplayResults) -> Vec<Flip> {
 
 /// Returns the position of a row on the timeline: its time or, without `by_time`, its line number.
 pub(super) fn timeline_position(row: &Row, by_time: bool) -> f64 {
-    if by_time { row.time } else { row.place.number as f64 }
+    if by_time { row.time } else { row.file_line.number as f64 }
 }
 
 /// True if at least 90% of the rows have a time, so that the timeline uses times. Otherwise it uses
@@ -206,7 +208,7 @@ fn timeline(results: &ReplayResults, counts: &[usize]) -> Timeline {
         results
             .rows
             .iter()
-            .map(|row| (timeline_position(row, by_time), row.key))
+            .map(|row| (timeline_position(row, by_time), row.key_index))
             .filter(|(position, _)| !position.is_nan())
     };
     let (first, last) = row_positions()
@@ -216,11 +218,11 @@ fn timeline(results: &ReplayResults, counts: &[usize]) -> Timeline {
     if first > last {
         return Timeline::default();
     }
-    let width = ((last - first + 1.0) / BUCKET_COUNT as f64).max(1.0).ceil();
-    let buckets = (((last - first) / width) as usize + 1).min(BUCKET_COUNT + 1);
+    let width = ((last - first + 1.0) / TIMELINE_BUCKETS as f64).max(1.0).ceil();
+    let buckets = (((last - first) / width) as usize + 1).min(TIMELINE_BUCKETS + 1);
     let mut top_keys: Vec<usize> = (0..counts.len()).filter(|number| counts[*number] > 0).collect();
     top_keys.sort_by_key(|number| std::cmp::Reverse(counts[*number]));
-    top_keys.truncate(MAX_SERIES);
+    top_keys.truncate(MAX_TIMELINE_SERIES);
     let mut series_indexes = vec![top_keys.len(); counts.len()];
     top_keys.iter().enumerate().for_each(|(index, number)| series_indexes[*number] = index);
     let mut sums = vec![vec![0; buckets]; top_keys.len() + 1];
@@ -228,7 +230,7 @@ fn timeline(results: &ReplayResults, counts: &[usize]) -> Timeline {
         let bucket = (((position - first) / width) as usize).min(buckets - 1);
         sums[series_indexes[key as usize]][bucket] += 1;
     }
-    let names = top_keys.iter().map(|number| results.names[*number].clone()).chain(["*".to_owned()]);
+    let names = top_keys.iter().map(|number| results.indexed_names[*number].clone()).chain(["*".to_owned()]);
     let series = names.zip(sums).map(|(key, counts)| Series { key, counts });
     Timeline {
         by_time,

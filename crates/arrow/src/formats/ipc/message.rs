@@ -20,7 +20,7 @@ const MAX_VALUES: i64 = i32::MAX as i64;
 /// A complete message of an Arrow stream. The lengths in its header were checked before this value
 /// was created.
 pub struct EncapsulatedMessage {
-    head: MessageBuffer,
+    header_buffer: MessageBuffer,
     body: Bytes,
 }
 
@@ -42,18 +42,18 @@ impl EncapsulatedMessage {
         if length == 0 {
             return Ok(None);
         }
-        let head = read_exactly(input, length.into())?;
-        let head = MessageBuffer::try_new(Bytes::from_vec(head))
+        let header_buffer = read_exactly(input, length.into())?;
+        let header_buffer = MessageBuffer::try_new(Bytes::from_vec(header_buffer))
             .map_err(|error| Message::verbatim(error.to_string()))?;
-        let body = Bytes::from_vec(read_exactly(input, head.as_ref().bodyLength())?);
-        let message = EncapsulatedMessage { head, body };
+        let body = Bytes::from_vec(read_exactly(input, header_buffer.as_ref().bodyLength())?);
+        let message = EncapsulatedMessage { header_buffer, body };
         message.check_lengths()?;
         Ok(Some(message))
     }
 
     /// Returns the header: the kind of the message, and the offsets of the columns in the body.
     pub fn header(&self) -> Head<'_> {
-        self.head.as_ref()
+        self.header_buffer.as_ref()
     }
 
     /// Returns the body of the message, which contains the column data.

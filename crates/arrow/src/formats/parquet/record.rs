@@ -6,16 +6,16 @@
 use std::io::{Error, ErrorKind, Read, Result};
 
 /// Maximum nesting of records, lists and maps; valid files stay below it.
-const MAX_DEPTH: usize = 64;
+const MAX_RECORD_DEPTH: usize = 64;
 
 /// Field id of a page's uncompressed size, in the Thrift record of the page header.
-const UNCOMPRESSED_SIZE_ID: i16 = 2;
+const UNCOMPRESSED_SIZE_FIELD_ID: i16 = 2;
 /// Field id of a page's compressed size, in the Thrift record of the page header.
-const COMPRESSED_SIZE_ID: i16 = 3;
+const COMPRESSED_SIZE_FIELD_ID: i16 = 3;
 /// Field id of the header of a dictionary page, in the Thrift record of the page header.
-const DICTIONARY_HEADER_ID: i16 = 7;
+const DICTIONARY_HEADER_FIELD_ID: i16 = 7;
 /// Field id of the number of values, in the Thrift record of a dictionary page's header.
-const NUM_VALUES_ID: i16 = 1;
+const VALUE_COUNT_FIELD_ID: i16 = 1;
 
 /// A Thrift record that was skipped over, with its bytes and the sizes that it states. The caller
 /// checks these sizes before the Parquet library reads the record.
@@ -24,11 +24,11 @@ pub struct SkippedRecord<R> {
     /// The bytes of the record, for the Parquet library.
     pub bytes: Vec<u8>,
     /// Compressed size of a page in bytes, if the record is a page header.
-    pub compressed: i64,
+    pub compressed_bytes: i64,
     /// Uncompressed size of the page in bytes, if the record is a page header.
-    pub uncompressed: i64,
+    pub uncompressed_bytes: i64,
     /// Number of values of a dictionary page, if the record is the header of such a page.
-    pub values: i64,
+    pub value_count: i64,
 }
 
 impl<R: Read> SkippedRecord<R> {
@@ -37,8 +37,13 @@ impl<R: Read> SkippedRecord<R> {
     /// # Errors
     /// Returns an error if the input ends inside the record, or if the bytes are not a record.
     pub fn read(input: R) -> Result<SkippedRecord<R>> {
-        let mut record =
-            SkippedRecord { input, bytes: Vec::new(), compressed: 0, uncompressed: 0, values: 0 };
+        let mut record = SkippedRecord {
+            input,
+            bytes: Vec::new(),
+            compressed_bytes: 0,
+            uncompressed_bytes: 0,
+            value_count: 0,
+        };
         record.skip_fields(None, 0)?;
         Ok(record)
     }
@@ -47,7 +52,7 @@ impl<R: Read> SkippedRecord<R> {
     /// contains this record; `None` at the top level. `depth` is the number of records, lists and
     /// maps that enclose this record.
     fn skip_fields(&mut self, outer: Option<i16>, depth: usize) -> Result<()> {
-        if depth > MAX_DEPTH {
+        if depth > MAX_RECORD_DEPTH {
             return Err(invalid_record_error());
         }
         let mut id: i16 = 0;
@@ -63,10 +68,14 @@ impl<R: Read> SkippedRecord<R> {
             match (field_header & 0x0f, outer, id) {
                 // The field header contains the value of a boolean.
                 (1 | 2, ..) => {}
-                (4..=6, None, COMPRESSED_SIZE_ID) => self.compressed = decode_zigzag(self.read_varint()?),
-                (4..=6, None, UNCOMPRESSED_SIZE_ID) => self.uncompressed = decode_zigzag(self.read_varint()?),
-                (4..=6, Some(DICTIONARY_HEADER_ID), NUM_VALUES_ID) => {
-                    self.values = decode_zigzag(self.read_varint()?)
+                (4..=6, None, COMPRESSED_SIZE_FIELD_ID) => {
+                    self.compressed_bytes = decode_zigzag(self.read_varint()?)
+                }
+                (4..=6, None, UNCOMPRESSED_SIZE_FIELD_ID) => {
+                    self.uncompressed_bytes = decode_zigzag(self.read_varint()?)
+                }
+                (4..=6, Some(DICTIONARY_HEADER_FIELD_ID), VALUE_COUNT_FIELD_ID) => {
+                    self.value_count = decode_zigzag(self.read_varint()?)
                 }
                 (12, None, _) => self.skip_fields(Some(id), depth + 1)?,
                 (kind, ..) => self.skip_value(kind, depth + 1)?,
@@ -78,7 +87,7 @@ impl<R: Read> SkippedRecord<R> {
     /// value consumes at least one byte of input, so a huge claimed length fails at the end of the
     /// input. `depth` is the number of records, lists and maps that enclose the value.
     fn skip_value(&mut self, kind: u8, depth: usize) -> Result<()> {
-        if depth > MAX_DEPTH {
+        if depth > MAX_RECORD_DEPTH {
             return Err(invalid_record_error());
         }
         match kind {

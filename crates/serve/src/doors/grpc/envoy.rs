@@ -63,13 +63,14 @@ async fn decide(app: &Arc<App>, admitted: &Admitted, request: pb::CheckRequest) 
     let http = http.and_then(|request| request.http).filter(|http| !http.method.is_empty());
     let http = http.ok_or_else(|| Problem::invalid("only requests over HTTP can be checked"))?;
     let (uri, headers) = (uri_of(&http.path)?, headers_of(&http)?);
-    let check = access::Check { method: &http.method, uri: &uri, host: &http.host, headers: &headers };
+    let check =
+        access::CheckedRequest { method: &http.method, uri: &uri, host: &http.host, headers: &headers };
     check.decide(app, admitted).await
 }
 
 /// Returns the answer that Envoy gets for a decision. Its metadata names the chosen route and the
 /// generation (version number) of the rules, for Envoy's log and for Envoy's other filters.
-fn answer(decided: &Decided) -> pb::CheckResponse {
+fn check_response(decided: &Decided) -> pb::CheckResponse {
     let text = |text: &str| Value { kind: Some(Kind::StringValue(text.to_owned())) };
     let generation = decided.decision.generation().to_string();
     let route = decided.route.as_deref().map(|route| ("route".to_owned(), text(route)));
@@ -80,14 +81,14 @@ fn answer(decided: &Decided) -> pb::CheckResponse {
             http_response: Some(HttpResponse::OkResponse(pb::OkHttpResponse {})),
             dynamic_metadata: None,
         },
-        false => denial(Code::PermissionDenied, StatusCode::FORBIDDEN, ""),
+        false => denied_response(Code::PermissionDenied, StatusCode::FORBIDDEN, ""),
     };
     pb::CheckResponse { dynamic_metadata: Some(Struct { fields }), ..answer }
 }
 
 /// Returns an answer that denies the request. Envoy's client gets the HTTP status `status` and an
 /// empty body. Only Envoy sees the error message `words`.
-fn denial(code: Code, status: StatusCode, words: &str) -> pb::CheckResponse {
+fn denied_response(code: Code, status: StatusCode, words: &str) -> pb::CheckResponse {
     let status = HttpStatus { code: status.as_u16().into() };
     let denied = pb::DeniedHttpResponse { status: Some(status), body: String::new() };
     pb::CheckResponse {
@@ -102,11 +103,11 @@ impl pb::authorization_server::Authorization for Envoy {
     async fn check(&self, request: Request<pb::CheckRequest>) -> Result<Response<pb::CheckResponse>, Status> {
         let (admitted, request) = split_request(request)?;
         let answer = match decide(&self.0, &admitted, request).await {
-            Ok(decided) => answer(&decided),
+            Ok(decided) => check_response(&decided),
             // An authorization request that cannot be decided is denied, as over HTTP. A failure of
             // the service itself is reported to Envoy as an error instead.
             Err(problem) if problem.status().is_client_error() => {
-                denial(code_of(&problem), problem.status(), problem.detail())
+                denied_response(code_of(&problem), problem.status(), problem.detail())
             }
             Err(problem) => return Err(problem.into()),
         };
@@ -118,14 +119,14 @@ impl pb::authorization_server::Authorization for Envoy {
 mod tests {
     use super::*;
 
-    fn http(headers: &[(&str, &str)]) -> HttpRequest {
+    fn http_request(headers: &[(&str, &str)]) -> HttpRequest {
         let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         HttpRequest { host: "shop.example".to_owned(), headers: headers.collect(), ..HttpRequest::default() }
     }
 
     #[test]
     fn headers_are_read_as_over_http() {
-        let mut request = http(&[(":path", "/a"), ("x-team", "a, b")]);
+        let mut request = http_request(&[(":path", "/a"), ("x-team", "a, b")]);
         let raw = RawHeader { key: "X-Raw".to_owned(), value: String::new(), raw_value: vec![b'a', 0xff] };
         request.header_map =
             Some(super::super::pb::envoy::config::core::v3::HeaderMap { headers: vec![raw] });
@@ -137,7 +138,7 @@ mod tests {
         );
         assert_eq!(headers["x-raw"].as_bytes(), b"a\xff");
         for wrong in [("a b", "c"), ("a", "b\r\nc: d"), ("", "x")] {
-            assert!(headers_of(&http(&[wrong])).is_err(), "{wrong:?}");
+            assert!(headers_of(&http_request(&[wrong])).is_err(), "{wrong:?}");
         }
     }
 

@@ -20,13 +20,16 @@ fn is_known(service: &str) -> bool {
     ["", RulesServer::NAME, EnvoyServer::NAME].contains(&service)
 }
 
-fn respond(status: ServingStatus) -> HealthCheckResponse {
+fn health_response(status: ServingStatus) -> HealthCheckResponse {
     HealthCheckResponse { status: status.into() }
 }
 
 /// Returns a stream with the current health of a service. When the server stops, a healthy service
 /// is reported as not serving, and the stream ends. So no open stream delays the shutdown.
-fn states(is_known: bool, stopping: watch::Receiver<bool>) -> BoxStream<'static, HealthCheckResponse> {
+fn serving_states(
+    is_known: bool,
+    stopping: watch::Receiver<bool>,
+) -> BoxStream<'static, HealthCheckResponse> {
     let now = match (is_known, *stopping.borrow()) {
         (false, _) => ServingStatus::ServiceUnknown,
         (true, false) => ServingStatus::Serving,
@@ -39,7 +42,7 @@ fn states(is_known: bool, stopping: watch::Receiver<bool>) -> BoxStream<'static,
         (now == ServingStatus::Serving).then_some(ServingStatus::NotServing)
     });
     let end = end.filter_map(std::future::ready);
-    stream::iter([now]).chain(end).map(respond).boxed()
+    stream::iter([now]).chain(end).map(health_response).boxed()
 }
 
 #[tonic::async_trait]
@@ -53,8 +56,8 @@ impl health_server::Health for Health {
         let service = request.into_inner().service;
         match (is_known(&service), self.0.service().is_ready()) {
             (false, _) => Err(Status::not_found(format!("there is no service `{service}`"))),
-            (true, true) => Ok(Response::new(respond(ServingStatus::Serving))),
-            (true, false) => Ok(Response::new(respond(ServingStatus::NotServing))),
+            (true, true) => Ok(Response::new(health_response(ServingStatus::Serving))),
+            (true, false) => Ok(Response::new(health_response(ServingStatus::NotServing))),
         }
     }
 
@@ -63,7 +66,7 @@ impl health_server::Health for Health {
         request: Request<HealthCheckRequest>,
     ) -> Result<Response<Self::WatchStream>, Status> {
         let is_known = is_known(&request.into_inner().service);
-        let states = states(is_known, self.0.service().stopping());
+        let states = serving_states(is_known, self.0.service().stopping());
         Ok(Response::new(states.map(Ok).boxed()))
     }
 }
@@ -72,17 +75,17 @@ impl health_server::Health for Health {
 mod tests {
     use super::*;
 
-    async fn all(is_known: bool, stopping: watch::Receiver<bool>) -> Vec<ServingStatus> {
-        states(is_known, stopping).map(|state| state.status()).collect().await
+    async fn all_states(is_known: bool, stopping: watch::Receiver<bool>) -> Vec<ServingStatus> {
+        serving_states(is_known, stopping).map(|state| state.status()).collect().await
     }
 
     #[tokio::test]
     async fn a_watch_ends_with_the_service() {
         let stop = watch::Sender::new(false);
-        let watched = all(true, stop.subscribe());
+        let watched = all_states(true, stop.subscribe());
         let (watched, ()) = tokio::join!(watched, async { stop.send(true).expect("it is watched") });
         assert_eq!(watched, [ServingStatus::Serving, ServingStatus::NotServing]);
-        assert_eq!(all(true, stop.subscribe()).await, [ServingStatus::NotServing]);
-        assert_eq!(all(false, stop.subscribe()).await, [ServingStatus::ServiceUnknown]);
+        assert_eq!(all_states(true, stop.subscribe()).await, [ServingStatus::NotServing]);
+        assert_eq!(all_states(false, stop.subscribe()).await, [ServingStatus::ServiceUnknown]);
     }
 }

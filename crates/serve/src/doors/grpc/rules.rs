@@ -61,7 +61,7 @@ impl pb::rules_server::Rules for Rules {
     ) -> Result<Response<Self::DecideStreamStream>, Status> {
         let (admitted, requests) = split_request(request)?;
         admitted.grant.require_scope(Scope::Decide)?;
-        Ok(Response::new(stream::answer(&self.0, admitted, requests)))
+        Ok(Response::new(stream::answer_stream(&self.0, admitted, requests)))
     }
 
     async fn judge(&self, request: Request<pb::JudgeRequest>) -> Result<Response<pb::JudgeResponse>, Status> {

@@ -8,7 +8,7 @@ use tonic::metadata::{BinaryMetadataValue, MetadataMap};
 use tonic::{Code, Status};
 
 /// The metadata key whose value is the error as JSON, the same JSON as over HTTP.
-const PROBLEM_KEY: &str = "rulec-problem-bin";
+const PROBLEM_METADATA_KEY: &str = "rulec-problem-bin";
 /// Maximum number of bytes of the JSON in the metadata. Clients refuse larger metadata.
 const MAX_PROBLEM_BYTES: usize = 4 << 10;
 /// Maximum number of bytes of the error message in a status.
@@ -22,7 +22,7 @@ pub(super) fn code_of(problem: &Problem) -> Code {
 
 /// Returns the start of an error message, at most [`MAX_MESSAGE_BYTES`] bytes. The message may be
 /// long, because it may repeat a name that a client sent.
-fn start_of(words: &str) -> &str {
+fn truncate_detail(words: &str) -> &str {
     let end = (0..=words.len().min(MAX_MESSAGE_BYTES)).rev().find(|end| words.is_char_boundary(*end));
     &words[..end.unwrap_or_default()]
 }
@@ -32,9 +32,9 @@ impl From<Problem> for Status {
         let mut metadata = MetadataMap::new();
         let json = problem.to_json().to_string();
         if json.len() <= MAX_PROBLEM_BYTES {
-            metadata.insert_bin(PROBLEM_KEY, BinaryMetadataValue::from_bytes(json.as_bytes()));
+            metadata.insert_bin(PROBLEM_METADATA_KEY, BinaryMetadataValue::from_bytes(json.as_bytes()));
         }
-        Status::with_metadata(code_of(&problem), start_of(problem.detail()), metadata)
+        Status::with_metadata(code_of(&problem), truncate_detail(problem.detail()), metadata)
     }
 }
 
@@ -72,7 +72,7 @@ mod tests {
             let json = problem.to_json().to_string();
             let found = Status::from(problem);
             assert_eq!((found.code(), found.message()), (code, "x"));
-            let sent = found.metadata().get_bin(PROBLEM_KEY).and_then(|value| value.to_bytes().ok());
+            let sent = found.metadata().get_bin(PROBLEM_METADATA_KEY).and_then(|value| value.to_bytes().ok());
             assert_eq!(sent.as_deref(), Some(json.as_bytes()));
             let response: Response = found.into_http::<Body>();
             assert_eq!(http_status(&response).map(|status| status.as_u16()), Some(status));
@@ -84,6 +84,6 @@ mod tests {
     fn long_words_are_cut() {
         let status = Status::from(Problem::invalid("é".repeat(5000)));
         assert_eq!(status.message().len(), MAX_MESSAGE_BYTES);
-        assert!(status.metadata().get_bin(PROBLEM_KEY).is_none());
+        assert!(status.metadata().get_bin(PROBLEM_METADATA_KEY).is_none());
     }
 }

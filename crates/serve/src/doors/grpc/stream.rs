@@ -18,26 +18,26 @@ use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 use tonic::{Code, Status, Streaming};
 
 /// Maximum number of messages of one stream that are decided at the same time.
-const OPEN_MESSAGES: usize = 64;
+const MAX_OPEN_MESSAGES: usize = 64;
 
 /// A lock that orders the decisions of a stream. A message that is recorded in the history is
 /// decided alone (`Alone`): after all earlier messages, and before all later ones, which see it in
 /// the history. Other messages are decided in parallel (`Shared`).
-enum Turn {
+enum DecisionTurn {
     Shared { _held: OwnedRwLockReadGuard<()> },
     Alone { _held: OwnedRwLockWriteGuard<()> },
 }
 
 /// The messages of a client's stream, each with the lock that orders its decision.
-struct Messages {
+struct RequestMessages {
     app: Arc<App>,
     requests: Streaming<pb::DecideStreamRequest>,
     turns: Arc<RwLock<()>>,
 }
 
-impl Messages {
+impl RequestMessages {
     /// Waits for the next message of the client; `None` at the end of the stream.
-    async fn next(&mut self) -> Result<Option<(pb::DecideRequest, Turn)>, Status> {
+    async fn next(&mut self) -> Result<Option<(pb::DecideRequest, DecisionTurn)>, Status> {
         let deadline = self.app.service().limits().deadline;
         let Ok(next) = tokio::time::timeout(deadline, self.requests.message()).await else {
             self.app.service().metrics().count_limit(LimitName::deadline);
@@ -50,8 +50,8 @@ impl Messages {
         let Some(request) = next.map(|next| next.request.unwrap_or_default()) else { return Ok(None) };
         let turns = self.turns.clone();
         let turn = match request.record {
-            true => Turn::Alone { _held: turns.write_owned().await },
-            false => Turn::Shared { _held: turns.read_owned().await },
+            true => DecisionTurn::Alone { _held: turns.write_owned().await },
+            false => DecisionTurn::Shared { _held: turns.read_owned().await },
         };
         Ok(Some((request, turn)))
     }
@@ -59,12 +59,12 @@ impl Messages {
 
 /// Answers the messages of a stream, in the order in which they arrive. The stream counts against
 /// the limit of open streams until it ends.
-pub(super) fn answer(
+pub(super) fn answer_stream(
     app: &Arc<App>,
     admitted: Admitted,
     requests: Streaming<pb::DecideStreamRequest>,
 ) -> BoxStream<'static, Result<pb::DecideStreamResponse, Status>> {
-    let messages = Messages { app: app.clone(), requests, turns: Arc::default() };
+    let messages = RequestMessages { app: app.clone(), requests, turns: Arc::default() };
     let messages = stream::try_unfold(messages, |mut messages| async move {
         Ok::<_, Status>(messages.next().await?.map(|next| (next, messages)))
     });
@@ -76,7 +76,7 @@ pub(super) fn answer(
             Ok(in_task(async move { answer_one(&app, admitted, &request).await }).await?)
         }
     });
-    answers.buffered(OPEN_MESSAGES).boxed()
+    answers.buffered(MAX_OPEN_MESSAGES).boxed()
 }
 
 /// Decides one message of a stream, or returns the error for it. Each message has a deadline of its
@@ -96,7 +96,7 @@ async fn answer_one(
         Ok(Ok(Ok(response))) => Answer::Response(response),
         Ok(Ok(Err(problem))) => to_answer(app, &problem),
         Ok(Err(_)) => to_answer(app, &Problem::broken("rulec stopped because of an internal error")),
-        Err(_) => to_answer(app, &deadline.problem()),
+        Err(_) => to_answer(app, &deadline.timeout_problem()),
     };
     pb::DecideStreamResponse { result: Some(result) }
 }
