@@ -7,7 +7,7 @@ use super::columns::ColumnArgs;
 use super::files;
 use super::language::{language, singular_or_plural};
 use super::run_history::RunHistory;
-use super::stream::{LineFailure, StreamArgs, Worker, write_json};
+use super::stream::{ChunkEnd, LineFailure, LineOutcome, StreamArgs, Worker, write_json};
 use super::term::{Out, Term};
 use super::{CliError, Status};
 use rulec::history::HistoryGap;
@@ -236,11 +236,11 @@ impl Worker for JudgingWorker<'_> {
         self.history.is_some_and(|(_, history)| history.has_failed())
     }
 
-    fn end_chunk(&mut self) -> Result<Option<CliError>, CliError> {
-        self.history.map_or(Ok(None), |(_, history)| history.flush())
+    fn end_chunk(&mut self) -> Result<ChunkEnd, CliError> {
+        self.history.map_or_else(|| Ok(ChunkEnd::default()), |(_, history)| history.flush())
     }
 
-    fn answer(&mut self, line: u64, text: &[u8], out: &mut Vec<u8>) -> Result<(), LineFailure> {
+    fn answer(&mut self, line: u64, text: &[u8], out: &mut Vec<u8>) -> Result<LineOutcome, LineFailure> {
         let payload = json::parse_object_bytes(text);
         let payload = Json::Object(payload.map_err(|error| self.judges.masked_error(error))?);
         let (judgement, gap) = match self.history {
@@ -250,7 +250,7 @@ impl Worker for JudgingWorker<'_> {
             }
             Some(history) => match self.judge_and_record(history, line, &payload, out)? {
                 Some(judged) => judged,
-                None => return Ok(()),
+                None => return Ok(LineOutcome::Answered),
             },
         };
         let judgement = judgement.localized(language());
@@ -263,7 +263,7 @@ impl Worker for JudgingWorker<'_> {
         self.exceeded += usize::from(!judgement.exceeded().is_empty());
         let answer = JudgementAnswer::new(judgement, gap);
         write_json(out, &AnswerLine { line, answer: &answer });
-        Ok(())
+        Ok(LineOutcome::Answered)
     }
 }
 

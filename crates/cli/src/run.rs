@@ -13,7 +13,7 @@ use super::language::{language, localized};
 use super::model::{Model, ModelAnswer, ModelArgs, NoAnswer};
 use super::run_history::RunHistory;
 use super::server::ServerArgs;
-use super::stream::{LineFailure, LogFile, StreamArgs, Worker, write_json};
+use super::stream::{ChunkEnd, LineFailure, LineOutcome, LogFile, StreamArgs, Worker, write_json};
 use super::summary::Summary;
 use super::term::{Out, Term};
 use super::{CliError, Status, meaning};
@@ -347,7 +347,7 @@ impl DecidingWorker<'_> {
         (message, decision): (&Json, &Decision),
         start: Instant,
         out: &mut Vec<u8>,
-    ) -> Result<(), LineFailure> {
+    ) -> Result<LineOutcome, LineFailure> {
         let mut answer = IntentAnswer::find(matcher, message, decision);
         if let (Some(model), None) = (self.model, &answer.name) {
             meaning::ask_model(&mut answer, matcher, model, message)?;
@@ -359,7 +359,7 @@ impl DecidingWorker<'_> {
         let explanation = answer.explanation.take();
         let decided = decided.flow(answer.name.as_deref()).explanation(explanation);
         self.log_decision(decided, answer.analysis.as_ref());
-        Ok(())
+        Ok(LineOutcome::Answered)
     }
 }
 
@@ -376,23 +376,23 @@ impl Worker for DecidingWorker<'_> {
         self.history.is_some_and(RunHistory::has_failed)
     }
 
-    fn end_chunk(&mut self) -> Result<Option<CliError>, CliError> {
-        self.history.map_or(Ok(None), RunHistory::flush)
+    fn end_chunk(&mut self) -> Result<ChunkEnd, CliError> {
+        self.history.map_or_else(|| Ok(ChunkEnd::default()), RunHistory::flush)
     }
 
-    fn answer(&mut self, line: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), LineFailure> {
+    fn answer(&mut self, line: u64, message: &[u8], out: &mut Vec<u8>) -> Result<LineOutcome, LineFailure> {
         let (entry, args, start) = (self.entry, self.args, Instant::now());
         if !self.needs_message() {
             let decision = self.session.decide_line(message)?;
             self.summary.count_decision(&decision);
             write_decision(out, line, &decision);
-            return Ok(());
+            return Ok(LineOutcome::Answered);
         }
         let mut message = self.parse(message)?;
         let rules = self.rules;
         if self.history.is_some_and(|history| history.observe(rules, line, &message, out)) {
             self.log_observed(&message);
-            return Ok(());
+            return Ok(LineOutcome::Answered);
         }
         let ModelContribution { reason: model_reason, failure: model_failure } =
             self.answer_question(&mut message)?;
@@ -402,7 +402,8 @@ impl Worker for DecidingWorker<'_> {
             None => (entry.decide(&message), Past::default()),
         };
         if self.has_failed() {
-            return Err(LineFailure::Answered);
+            // The stream ends before this line, so nothing is written for it.
+            return Ok(LineOutcome::Rejected);
         }
         if let Some(matcher) = self.matcher.filter(|_| decision.statement().is_none()) {
             return self.answer_by_meaning(matcher, line, (&message, &decision), start, out);
@@ -420,7 +421,7 @@ impl Worker for DecidingWorker<'_> {
         let Answer { explanation, analysis, .. } = answer;
         let decided = DecidedMessage::new(&decision, &message).elapsed(elapsed).explanation(explanation);
         self.log_decision(decided, analysis.as_ref());
-        Ok(())
+        Ok(LineOutcome::Answered)
     }
 
     fn take_log_lines(&mut self) -> Vec<u8> {

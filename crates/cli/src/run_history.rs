@@ -1,11 +1,12 @@
 //! Implements `rulec run --history`: records the messages of a stream in a history, in memory, in a
 //! folder, or at a Redis server.
 
+use crate::CliError;
 use crate::history;
 #[cfg(feature = "history")]
 use crate::server::rules_name;
+use crate::stream::{ChunkEnd, write_json};
 use crate::term::Term;
-use crate::{CliError, stream::write_json};
 use rulec::history::{MemoryStore, Past, RecordError, Store, StoreError};
 use rulec::{Decision, Entry, Rules};
 use rulec_base::diag::Message;
@@ -213,18 +214,19 @@ impl RunHistory {
     }
 
     /// Waits until all recorded messages are stored durably. If the store failed earlier in the
-    /// run, returns this error; the messages before the failure are stored durably.
+    /// run, the result holds this error; the messages before the failure are stored durably.
     ///
     /// # Errors
     /// If the recorded messages cannot be stored durably.
-    pub fn flush(&self) -> Result<Option<CliError>, CliError> {
+    pub fn flush(&self) -> Result<ChunkEnd, CliError> {
         #[cfg(feature = "history")]
         if let RunStore::Persistent(store) = &self.store {
             store.flush().map_err(|error| store_error(&error))?;
         }
         // The error is not removed, so that a worker which gets another chunk does not record its
         // lines.
-        Ok(self.failure.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(store_error))
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(store_error);
+        Ok(ChunkEnd { failure })
     }
 
     /// Prints how many messages could not be recorded.

@@ -72,7 +72,16 @@ fn parse_jobs(text: &str) -> Result<usize, String> {
 /// An open input stream: the reader, its name, and the input's size in bytes if known.
 pub type OpenInput<R> = (R, String, Option<u64>);
 
-/// The reason why a line of the input has no result.
+/// What a worker has written for a line of the input.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum LineOutcome {
+    /// The result of the line.
+    Answered,
+    /// No result: an error line, or nothing if the stream ends before the line.
+    Rejected,
+}
+
+/// The reason why a line of the input has no result. The caller must write an error line.
 pub enum LineFailure {
     /// The line is not a valid message, because its JSON is invalid or is not an object.
     Invalid(JsonError),
@@ -80,9 +89,6 @@ pub enum LineFailure {
     /// or an input field has a wrong type. `code`, `message` and `help` describe the error for the
     /// user.
     NoAnswer { code: Code, message: Message, help: Message },
-    /// The line failed, and the caller must write no error line: either the worker has written one,
-    /// or the stream ends before this line.
-    Answered,
 }
 
 impl From<JsonError> for LineFailure {
@@ -94,9 +100,12 @@ impl From<JsonError> for LineFailure {
 /// A worker that processes lines, such as by deciding or validating messages.
 pub trait Worker: Send {
     /// Writes the result for a message, including the line break. `number` is the line number of
-    /// the message. Returns an error if the line has no result. After an error or a panic, the
-    /// caller writes an error line instead.
-    fn answer(&mut self, number: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), LineFailure>;
+    /// the message.
+    ///
+    /// # Errors
+    /// If the line has no result. After an error or a panic, the caller writes an error line
+    /// instead.
+    fn answer(&mut self, number: u64, message: &[u8], out: &mut Vec<u8>) -> Result<LineOutcome, LineFailure>;
 
     /// True if the worker waits for another program, such as a service. More threads than
     /// processors are then useful. Also, chunks should be small, so that finished results are
@@ -118,13 +127,12 @@ pub trait Worker: Send {
     }
 
     /// Waits until everything that the worker has recorded is on disk. Called before the answers of
-    /// a chunk are written. Returns the error of the line at which the worker has failed, if any:
-    /// the stream ends with this error after the answers of the earlier lines.
+    /// a chunk are written.
     ///
     /// # Errors
     /// If the records cannot be written. The answers of the chunk are then not written either.
-    fn end_chunk(&mut self) -> ChunkEnd {
-        Ok(None)
+    fn end_chunk(&mut self) -> Result<ChunkEnd, CliError> {
+        Ok(ChunkEnd::default())
     }
 
     /// Returns the lines for the decision log (a file with a line for each decision and its
@@ -310,9 +318,13 @@ impl StreamArgs {
     }
 }
 
-/// The result of [`Worker::end_chunk`]: the error of the line at which the worker failed, if any.
-/// `Err` if the records of the chunk cannot be written.
-type ChunkEnd = Result<Option<CliError>, CliError>;
+/// The end of a chunk whose records are on disk.
+#[derive(Default)]
+pub struct ChunkEnd {
+    /// The error of the line at which the worker has failed. The stream ends with this error after
+    /// the answers of the earlier lines. `None` if no line has failed.
+    pub failure: Option<CliError>,
+}
 
 /// The output for a chunk of lines, and the number of lines in the chunk that are not messages.
 pub type AnsweredChunk = (Vec<u8>, usize);
@@ -326,12 +338,12 @@ pub fn answer_chunk(worker: &mut impl Worker, chunk: &LineChunk) -> AnsweredChun
             break;
         }
         let earlier_length = answers.len();
-        let is_rejected = !answer_message(worker, number, line, &mut answers);
+        let outcome = answer_message(worker, number, line, &mut answers);
         if worker.has_failed() {
             answers.truncate(earlier_length);
             break;
         }
-        rejected += usize::from(is_rejected);
+        rejected += usize::from(outcome == LineOutcome::Rejected);
     }
     (answers, rejected)
 }
@@ -342,13 +354,13 @@ fn is_blank(line: &[u8]) -> bool {
 
 /// Processes one message, and appends its result to the output. `number` is the number of its line.
 /// `message` is `None` if the line is too long. Writes an error line if the message is invalid or
-/// too long. Returns true if the worker wrote a result.
+/// too long.
 pub fn answer_message(
     worker: &mut impl Worker,
     number: u64,
     message: Option<&[u8]>,
     answers: &mut Vec<u8>,
-) -> bool {
+) -> LineOutcome {
     let start_length = answers.len();
     let result = match message {
         // After a panic, the partial output and the counts of this message are discarded.
@@ -362,8 +374,7 @@ pub fn answer_message(
         })
     });
     let error = match &result {
-        Ok(Ok(())) => return true,
-        Ok(Err(LineFailure::Answered)) => return false,
+        Ok(Ok(outcome)) => return *outcome,
         Ok(Err(LineFailure::NoAnswer { code, message, help })) => LineError {
             code: *code,
             message: localized(message),
@@ -382,7 +393,7 @@ pub fn answer_message(
     };
     answers.truncate(start_length);
     write_json(answers, &RejectedLine { line: number, error });
-    false
+    LineOutcome::Rejected
 }
 
 /// Writes the results in input order until no results are left or the reader has closed the output.
@@ -391,7 +402,7 @@ pub fn answer_message(
 fn write_in_order(
     out: &mut Out,
     mut log: Option<&mut LogFile>,
-    results: &OrderedResults<(AnsweredChunk, Vec<u8>, ChunkEnd)>,
+    results: &OrderedResults<(AnsweredChunk, Vec<u8>, Result<ChunkEnd, CliError>)>,
 ) -> Result<usize, CliError> {
     let mut total_rejected = 0;
     let flush = |out: &mut Out, log: &mut Option<&mut LogFile>| {
@@ -399,7 +410,7 @@ fn write_in_order(
         log.as_mut().map_or(Ok(()), |log| log.flush())
     };
     while let Some(((answers, rejected), log_lines, ended)) = results.next(|| flush(out, &mut log))? {
-        let failure = ended?;
+        let ChunkEnd { failure } = ended?;
         total_rejected += rejected;
         out.write_answers(&answers)?;
         if let Some(log) = &mut log {

@@ -6,7 +6,7 @@ use crate::language::{language, localized};
 use crate::lines::{LineChunk, LineReader};
 use crate::ordered_pool::{self, OrderedResults};
 use crate::progress::InputProgress;
-use crate::stream::{self, StreamArgs, Worker};
+use crate::stream::{self, LineOutcome, StreamArgs, Worker};
 use crate::summary::Summary;
 use crate::term::{Out, Term};
 use crate::{CliError, files, signals, stdio};
@@ -458,17 +458,17 @@ impl<W: Worker> WorkerState<W> {
         let Some(messages) = messages else { return Ok(text) };
         let outcome = messages.convert_each(part, |row, message| {
             let number = first_row + row as u64;
-            let is_answered = match message {
+            let outcome = match message {
                 Ok(message) => {
                     stream::answer_message(worker, number, Some(message.to_string().as_bytes()), &mut text)
                 }
                 Err(error) => {
                     let error = json!({"code": error.code(), "message": localized(&error.to_message())});
                     stream::write_json(&mut text, &json!({ "line": number, "error": error }));
-                    false
+                    LineOutcome::Rejected
                 }
             };
-            *rejected += usize::from(!is_answered);
+            *rejected += usize::from(outcome == LineOutcome::Rejected);
         });
         outcome.map(|()| text).map_err(|error| CliError::usage(error.to_message()))
     }

@@ -3,7 +3,7 @@
 
 use super::Args;
 use crate::server::{Server, rules_name};
-use crate::stream::{LineFailure, Worker};
+use crate::stream::{LineFailure, LineOutcome, Worker};
 use crate::summary::AnswerSummary;
 use crate::term::{Out, Term};
 use crate::{CliError, Status};
@@ -73,7 +73,7 @@ impl Worker for RemoteWorker<'_> {
         true
     }
 
-    fn answer(&mut self, line: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), LineFailure> {
+    fn answer(&mut self, line: u64, message: &[u8], out: &mut Vec<u8>) -> Result<LineOutcome, LineFailure> {
         let answer = self.server.ask_lines(self.path, message).map_err(|failure| {
             let help = message!("the other lines are still asked; see the events of the service");
             LineFailure::NoAnswer { code: Code::DecisionFailed, message: failure.message, help }
@@ -88,10 +88,10 @@ impl Worker for RemoteWorker<'_> {
         // memory cannot fail.
         let _ = write!(out, "{{\"line\":{line},{rest}");
         if rest.starts_with(ERROR_START) {
-            return Err(LineFailure::Answered);
+            return Ok(LineOutcome::Rejected);
         }
         self.summary.count_answer(&answer);
-        Ok(())
+        Ok(LineOutcome::Answered)
     }
 }
 

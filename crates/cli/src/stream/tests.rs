@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 struct PanickingWorker;
 
 impl Worker for PanickingWorker {
-    fn answer(&mut self, number: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), LineFailure> {
+    fn answer(&mut self, number: u64, message: &[u8], out: &mut Vec<u8>) -> Result<LineOutcome, LineFailure> {
         let before = out.len();
         out.extend_from_slice(b"{\"half\":");
         assert!(!message.starts_with(b"panic"), "line {number} went wrong");
         out.truncate(before);
         write_json(out, &number);
-        Ok(())
+        Ok(LineOutcome::Answered)
     }
 }
 
@@ -61,10 +61,10 @@ struct FailingWorker<'c> {
 }
 
 impl Worker for FailingWorker<'_> {
-    fn answer(&mut self, number: u64, _: &[u8], out: &mut Vec<u8>) -> Result<(), LineFailure> {
+    fn answer(&mut self, number: u64, _: &[u8], out: &mut Vec<u8>) -> Result<LineOutcome, LineFailure> {
         self.answered.store(number, Ordering::Relaxed);
         write_json(out, &number);
-        Ok(())
+        Ok(LineOutcome::Answered)
     }
 
     fn keeps_order(&self) -> bool {
@@ -75,8 +75,9 @@ impl Worker for FailingWorker<'_> {
         self.answered.load(Ordering::Relaxed) >= self.fails_at
     }
 
-    fn end_chunk(&mut self) -> ChunkEnd {
-        Ok(self.has_failed().then(|| CliError::error(Message::verbatim("the store is gone".to_owned()))))
+    fn end_chunk(&mut self) -> Result<ChunkEnd, CliError> {
+        let error = || CliError::error(Message::verbatim("the store is gone".to_owned()));
+        Ok(ChunkEnd { failure: self.has_failed().then(error) })
     }
 }
 
