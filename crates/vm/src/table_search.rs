@@ -11,9 +11,6 @@ use smallvec::SmallVec;
 
 /// The result of searching a table. `P` is a position in the table, `R` identifies a rule.
 pub enum SearchResult<P, R = RuleId> {
-    /// Result of a block that evaluates a single condition instead of a table: whether the
-    /// condition is true.
-    Answer(bool),
     /// A rule's condition is true, and the rule is chosen.
     Choose(R),
     /// The condition of a `goto` rule is true. If `table` selects nothing, the search resumes after
@@ -40,7 +37,6 @@ impl SearchResult<usize> {
     #[inline(always)]
     pub fn from_instr(instr: &Instr, at: usize) -> SearchResult<usize> {
         match *instr {
-            Instr::Answer { holds } => SearchResult::Answer(holds),
             Instr::Choose { route } => SearchResult::Choose(route),
             Instr::Goto { route, table } => SearchResult::Goto { route, table, resume: at + 1 },
             Instr::Default { table } => SearchResult::Default(table),
@@ -56,7 +52,6 @@ impl<P, R> SearchResult<P, R> {
     #[inline]
     pub fn map_position<Q>(self, place: impl FnOnce(P) -> Q) -> SearchResult<Q, R> {
         match self {
-            SearchResult::Answer(holds) => SearchResult::Answer(holds),
             SearchResult::Choose(route) => SearchResult::Choose(route),
             SearchResult::Goto { route, table, resume } => {
                 SearchResult::Goto { route, table, resume: place(resume) }
@@ -130,7 +125,7 @@ fn resolve_jumps<S: Searcher>(
                 Some(table)
             }
             SearchResult::Continue(table) => Some(table),
-            SearchResult::Nothing | SearchResult::Answer(_) => None,
+            SearchResult::Nothing => None,
         };
         // A table that selected nothing once in a decision will select nothing again.
         let position = match next_table {

@@ -30,7 +30,6 @@ use crate::bytecode::instr::{BlockId, BlockKind, Instr};
 use crate::bytecode::{Bytecode, Chunk, Pools};
 use crate::index::lookup::{Lookup, LookupBuffers};
 use crate::index::tombstones::Tombstones;
-use crate::table_search::SearchResult;
 use memo::Memo;
 use rulec_base::text::PreparedTexts;
 use rulec_eval::host::{Host, HostCalls};
@@ -221,7 +220,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     fn eval_condition(&mut self, block: BlockId) -> bool {
         match self.chunk.blocks.get(block as usize) {
             Some(block) if block.kind == BlockKind::Condition => {
-                matches!(self.run_blocks::<false>(block.start as usize, 0), SearchResult::Answer(true))
+                let end = self.run_blocks::<false>(block.start as usize, 0);
+                matches!(end, Some((Instr::Answer { holds: true }, _)))
             }
             _ => false,
         }
@@ -284,20 +284,20 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         result
     }
 
-    /// Runs code from address `start` on, and returns the result of the condition or table that the
-    /// code evaluates. With `BOUNDED`, only the code before address `stop` is run: the code of one
-    /// route, or of several consecutive routes of a table. If the run reaches `stop`, none of these
-    /// routes matches, and the result is [`SearchResult::Nothing`]. Without `BOUNDED`, `stop` is
+    /// Runs code from address `start` on. Returns the instruction that ends the condition or the
+    /// search of the table, with its address. With `BOUNDED`, only the code before address `stop`
+    /// is run: the code of one route, or of several consecutive routes of a table. `None` if the
+    /// run reaches `stop`, because none of these routes matches. Without `BOUNDED`, `stop` is
     /// ignored.
-    fn run_blocks<const BOUNDED: bool>(&mut self, start: usize, stop: usize) -> SearchResult<usize> {
+    fn run_blocks<const BOUNDED: bool>(&mut self, start: usize, stop: usize) -> Option<(&'a Instr, usize)> {
         let chunk = self.chunk;
         let instrs = &*chunk.instrs;
         let mut pc = start;
         loop {
             if BOUNDED && pc == stop {
-                return SearchResult::Nothing;
+                return None;
             }
-            let Some(instr) = instrs.get(pc) else { return SearchResult::Nothing };
+            let instr = instrs.get(pc)?;
             pc += 1;
             let (jumps, to) = match *instr {
                 Instr::Int { how, slot, to, value } => {
@@ -329,7 +329,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                 Instr::Shared { on, to, shared } => (on.takes(self.eval_shared(shared)), to),
                 Instr::Each { on, to, each } => (on.takes(self.eval_loop(each)), to),
                 Instr::Jump { to } => (true, to),
-                _ => return SearchResult::from_instr(instr, pc - 1),
+                _ => return Some((instr, pc - 1)),
             };
             if jumps {
                 pc = to as usize;

@@ -84,9 +84,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Runs the code of routes between the addresses `start` and `end`. Returns the first route
     /// that matches, and the table to which it jumps, if it does; `None` if no route matches.
     fn eval_routes(&mut self, start: usize, end: usize) -> Option<(RuleId, Option<TableId>)> {
-        match self.run_blocks::<true>(start, end) {
-            SearchResult::Choose(route) => Some((route, None)),
-            SearchResult::Goto { route, table, .. } => Some((route, Some(table))),
+        match self.run_blocks::<true>(start, end)? {
+            (Instr::Choose { route }, _) => Some((*route, None)),
+            (Instr::Goto { route, table }, _) => Some((*route, Some(*table))),
             _ => None,
         }
     }
@@ -130,7 +130,10 @@ impl<'a, M: Message<'a>> Searcher for Vm<'a, M> {
     #[inline(always)]
     fn search_from(&mut self, (table, from): (TableId, usize)) -> SearchResult<(TableId, usize)> {
         let Some(lookup) = self.lookup_in(table) else {
-            return self.run_blocks::<false>(from, 0).map_position(|at| (table, at));
+            return match self.run_blocks::<false>(from, 0) {
+                Some((instr, at)) => SearchResult::from_instr(instr, at).map_position(|at| (table, at)),
+                None => SearchResult::Nothing,
+            };
         };
         let from = u32::try_from(from).unwrap_or(u32::MAX);
         match lookup.first_hit(self, table, from..u32::MAX) {
