@@ -196,8 +196,8 @@ pub(super) fn matched(snapshot: &Snapshot, entry: TableId, message: &Json) -> Ve
         for (segment, machine) in snapshot.segments.iter().zip(machines) {
             let Some(table) = segment.local_table(entry) else { continue };
             let rules = &segment.rules.program().rules;
-            let hits = machine.all_hits(table).into_iter();
-            matches.extend(hits.map(|hit| (segment.route_order(hit.route), &*rules[hit.route.index()].name)));
+            let routes = machine.matched(table).into_iter();
+            matches.extend(routes.map(|route| (segment.route_order(route), &*rules[route.index()].name)));
         }
     });
     matches.sort_unstable();
@@ -245,13 +245,13 @@ impl LiveSearch<'_, '_, '_> {
             if first_rank >= end_rank {
                 continue;
             }
-            if let Some(hit) = self.machines[number].first_hit(local, first_rank..end_rank) {
-                let goto = hit.goto.map(|inner| segment.base_table(inner));
-                best_match = Some((
-                    segment.route_order(hit.route),
-                    MatchedRoute { segment: number, rule: hit.route, table, goto },
-                ));
-            }
+            let (rule, goto) = match self.machines[number].search_ranks(local, first_rank..end_rank) {
+                SearchResult::Choose(rule) => (rule, None),
+                SearchResult::Goto { route, table: inner, .. } => (route, Some(segment.base_table(inner))),
+                _ => continue,
+            };
+            let found = MatchedRoute { segment: number, rule, table, goto };
+            best_match = Some((segment.route_order(rule), found));
         }
         best_match
     }

@@ -19,7 +19,7 @@ use crate::bytecode::fields::FieldLookup;
 use rulec_base::broken_invariant;
 use rulec_base::text::PreparedTexts;
 use rulec_lang::value::{Tri, Value, grow_to_len};
-use rulec_sema::hir::{RuleId, SlotId, TableId};
+use rulec_sema::hir::{SlotId, TableId};
 use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -36,22 +36,12 @@ pub trait RouteVerifier<'a> {
 
     fn prepared_texts(&mut self) -> &mut PreparedTexts;
 
-    /// Evaluates the condition of the route at a rank (position) of a table. Returns the route if
-    /// the condition is true, otherwise `None`.
-    fn verify_route(&mut self, table: TableId, rank: u32) -> Option<RouteHit>;
+    /// True if the condition of the route at a rank (position) of a table is true.
+    fn verify_route(&mut self, table: TableId, rank: u32) -> bool;
 
     /// Evaluates the routes in a range of ranks (positions in the table) one after another. Returns
-    /// the first route that matches; `None` if no route matches.
-    fn verify_in_order(&mut self, table: TableId, ranks: Range<u32>) -> Option<RouteHit>;
-}
-
-/// A route that the index found and whose condition is true.
-#[derive(Clone, Copy, Debug)]
-pub struct RouteHit {
-    /// Rank of the route: its position in the order in which the routes of the table are tried.
-    pub rank: u32,
-    pub route: RuleId,
-    pub goto: Option<TableId>,
+    /// the rank of the first route that matches; `None` if no route matches.
+    fn verify_in_order(&mut self, table: TableId, ranks: Range<u32>) -> Option<u32>;
 }
 
 /// Working memory for lookups, reused between decisions. Each cell contains the epoch (number) of
@@ -149,14 +139,14 @@ impl<'a> Lookup<'a> {
         self.index.is_faster_for(table)
     }
 
-    /// Returns the first matching route of a table within a range of ranks (positions); `None` if
-    /// no route in the range matches.
+    /// Returns the rank (position) of the first matching route of a table within a range of ranks;
+    /// `None` if no route in the range matches.
     pub fn first_hit<V: RouteVerifier<'a>>(
         &self,
         verifier: &mut V,
         table: TableId,
         mut ranks: Range<u32>,
-    ) -> Option<RouteHit> {
+    ) -> Option<u32> {
         let table_index = self.index.tables.get(table.index())?;
         let first_routes_score = self.buffers.first_routes_score.get();
         let mut hit = None;
@@ -173,9 +163,7 @@ impl<'a> Lookup<'a> {
             hit = self.first_hit_of_table(verifier, table_index, table, ranks);
         }
         self.buffers.first_routes_score.set(match hit {
-            Some(RouteHit { rank, .. }) if rank < table_index.first_route_count => {
-                (first_routes_score + 1).min(MAX_HOT_SCORE)
-            }
+            Some(rank) if rank < table_index.first_route_count => (first_routes_score + 1).min(MAX_HOT_SCORE),
             _ => first_routes_score.saturating_sub(2),
         });
         hit
@@ -187,9 +175,9 @@ impl<'a> Lookup<'a> {
         table_index: &'a TableIndex,
         table: TableId,
         mut ranks: Range<u32>,
-    ) -> Option<RouteHit> {
+    ) -> Option<u32> {
         let keys = self.look_up_keys(verifier, table_index);
-        let mut best_hit: Option<RouteHit> = None;
+        let mut best_hit = None;
         for list in self.posting_lists(&keys, table_index, table) {
             let hit = match list {
                 PostingList::Range { start, end } => {
@@ -200,9 +188,9 @@ impl<'a> Lookup<'a> {
                     self.first_hit_of_bitmap(verifier, table, bitmap, ranks.clone())
                 }
             };
-            if let Some(hit) = hit {
-                ranks.end = hit.rank;
-                best_hit = Some(hit);
+            if let Some(rank) = hit {
+                ranks.end = rank;
+                best_hit = Some(rank);
             }
         }
         self.buffers.found_keys.replace(keys);
@@ -231,7 +219,7 @@ impl<'a> Lookup<'a> {
         table: TableId,
         postings: &[Posting],
         ranks: Range<u32>,
-    ) -> Option<RouteHit> {
+    ) -> Option<u32> {
         let first_posting = match ranks.start {
             0 => 0,
             start => postings.partition_point(|posting| posting.rank < start),
@@ -240,10 +228,8 @@ impl<'a> Lookup<'a> {
             if posting.rank >= ranks.end {
                 return None;
             }
-            if self.passes_guards(verifier, posting)
-                && let Some(hit) = verifier.verify_route(table, posting.rank)
-            {
-                return Some(hit);
+            if self.passes_guards(verifier, posting) && verifier.verify_route(table, posting.rank) {
+                return Some(posting.rank);
             }
         }
         None
@@ -266,11 +252,14 @@ impl<'a> Lookup<'a> {
         table: TableId,
         bitmap: &'a Bitmap,
         ranks: Range<u32>,
-    ) -> Option<RouteHit> {
+    ) -> Option<u32> {
         let mut hit = None;
         self.visit_bitmap_candidates(verifier, bitmap, ranks, |verifier, rank| {
-            hit = verifier.verify_route(table, rank);
-            hit.is_some()
+            let matches = verifier.verify_route(table, rank);
+            if matches {
+                hit = Some(rank);
+            }
+            matches
         });
         hit
     }
@@ -412,9 +401,9 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Returns all matching routes of a table, in the order of their ranks (positions in the
-    /// table).
-    pub fn all_hits<V: RouteVerifier<'a>>(&self, verifier: &mut V, table: TableId) -> Vec<RouteHit> {
+    /// Returns the ranks (positions in the table) of all matching routes of a table, in ascending
+    /// order.
+    pub fn all_hits<V: RouteVerifier<'a>>(&self, verifier: &mut V, table: TableId) -> Vec<u32> {
         let Some(table_index) = self.index.tables.get(table.index()) else {
             broken_invariant!("the index covers every table");
             return Vec::new();
@@ -438,7 +427,8 @@ impl<'a> Lookup<'a> {
         self.collect_bitmap_candidates(verifier, &table_index.residual, &mut candidates);
         candidates.sort_unstable();
         candidates.dedup();
-        candidates.into_iter().filter_map(|rank| verifier.verify_route(table, rank)).collect()
+        candidates.retain(|rank| verifier.verify_route(table, *rank));
+        candidates
     }
 
     fn collect_bitmap_candidates<V: RouteVerifier<'a>>(

@@ -3,11 +3,11 @@
 
 use super::memo::Memo;
 use super::{Message, Vm};
-use crate::bytecode::chunk::{Operand, RuleCode};
+use crate::bytecode::chunk::Operand;
 use crate::bytecode::fields::FieldLookup;
 use crate::bytecode::instr::Instr;
 use crate::index::Index;
-use crate::index::lookup::{Lookup, RouteHit, RouteVerifier};
+use crate::index::lookup::{Lookup, RouteVerifier};
 use crate::index::tombstones::Tombstones;
 use crate::table_search::{self, SearchResult, Searcher};
 use rulec_base::broken_invariant;
@@ -49,45 +49,54 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     /// Searches a table within a range of ranks (positions in the table) for the first matching
-    /// route; `None` if none matches. Removed routes are skipped.
-    pub fn first_hit(&mut self, table: TableId, ranks: Range<u32>) -> Option<RouteHit> {
-        match self.lookup_in(table) {
+    /// route. Removed routes are skipped. The result is [`SearchResult::Nothing`] if no route in
+    /// the range matches, also if the table has a default.
+    pub fn search_ranks(&mut self, table: TableId, ranks: Range<u32>) -> SearchResult<(TableId, usize)> {
+        let hit = match self.lookup_in(table) {
             Some(lookup) => lookup.first_hit(self, table, ranks),
             None => self.verify_in_order(table, ranks),
-        }
+        };
+        hit.map_or(SearchResult::Nothing, |rank| self.result_of_route(table, rank))
     }
 
     /// Evaluates a table; returns every route whose condition is true, in the order in which routes
-    /// are tried.
+    /// are tried. Removed routes are skipped.
     pub fn matched(&mut self, entry: TableId) -> Vec<RuleId> {
-        self.all_hits(entry).into_iter().map(|hit| hit.route).collect()
-    }
-
-    /// Returns every matching route of the table with its rank (position in the table). Removed
-    /// routes are skipped.
-    pub fn all_hits(&mut self, entry: TableId) -> Vec<RouteHit> {
-        if let Some(lookup) = self.lookup_in(entry) {
-            return lookup.all_hits(self, entry);
-        }
-        let routes = self.chunk.tables.get(entry.index()).map_or(0, |table| table.routes.len());
-        (0..routes as u32).filter_map(|rank| self.verify_route(entry, rank)).collect()
-    }
-
-    /// Evaluates the condition of the route at a position of a table. If it is true, returns the
-    /// route and the table to which its `goto` jumps, if it has one; otherwise `None`.
-    #[inline(always)]
-    pub fn eval_route(&mut self, table: TableId, position: usize) -> Option<(RuleId, Option<TableId>)> {
-        let code = self.chunk.tables.get(table.index())?.routes.get(position)?;
-        self.eval_routes(code.start as usize, code.end as usize)
-    }
-
-    /// Runs the code of routes between the addresses `start` and `end`. Returns the first route
-    /// that matches, and the table to which it jumps, if it does; `None` if no route matches.
-    fn eval_routes(&mut self, start: usize, end: usize) -> Option<(RuleId, Option<TableId>)> {
-        match self.run_blocks::<true>(start, end)? {
-            (Instr::Choose { route }, _) => Some((*route, None)),
-            (Instr::Goto { route, table }, _) => Some((*route, Some(*table))),
+        let hits = match self.lookup_in(entry) {
+            Some(lookup) => lookup.all_hits(self, entry),
+            None => {
+                let routes = self.chunk.tables.get(entry.index()).map_or(0, |table| table.routes.len());
+                (0..routes as u32).filter(|rank| self.verify_route(entry, *rank)).collect()
+            }
+        };
+        let route = |rank: u32| match self.result_of_route(entry, rank) {
+            SearchResult::Choose(route) | SearchResult::Goto { route, .. } => Some(route),
             _ => None,
+        };
+        hits.into_iter().filter_map(route).collect()
+    }
+
+    /// Evaluates the condition of the route at a position of a table. False if the condition is
+    /// unknown, or if there is no such route.
+    #[inline(always)]
+    pub fn eval_route(&mut self, table: TableId, position: usize) -> bool {
+        let routes = self.chunk.tables.get(table.index()).map(|table| &table.routes);
+        routes.and_then(|routes| routes.get(position)).is_some_and(|code| {
+            let end = self.run_blocks::<true>(code.start as usize, code.end as usize);
+            matches!(end, Some((Instr::Choose { .. } | Instr::Goto { .. }, _)))
+        })
+    }
+
+    /// Returns the result of searching a table whose first matching route has the given rank
+    /// (position in the table). The last instruction of the route's code contains the result.
+    #[inline]
+    fn result_of_route(&self, table: TableId, rank: u32) -> SearchResult<(TableId, usize)> {
+        let routes = self.chunk.tables.get(table.index()).map(|table| &table.routes);
+        let code = routes.and_then(|routes| routes.get(rank as usize));
+        let last_instr = code.and_then(|code| self.chunk.instrs.get((code.end as usize).wrapping_sub(1)));
+        match last_instr {
+            Some(instr) => SearchResult::from_instr(instr, rank as usize).map_position(|rank| (table, rank)),
+            None => SearchResult::Nothing,
         }
     }
 
@@ -137,10 +146,7 @@ impl<'a, M: Message<'a>> Searcher for Vm<'a, M> {
         };
         let from = u32::try_from(from).unwrap_or(u32::MAX);
         match lookup.first_hit(self, table, from..u32::MAX) {
-            Some(RouteHit { route, goto: None, .. }) => SearchResult::Choose(route),
-            Some(RouteHit { rank, route, goto: Some(inner) }) => {
-                SearchResult::Goto { route, table: inner, resume: (table, rank as usize + 1) }
-            }
+            Some(rank) => self.result_of_route(table, rank),
             None => self.result_without_route(table),
         }
     }
@@ -176,15 +182,11 @@ impl<'a, M: Message<'a>> RouteVerifier<'a> for Vm<'a, M> {
 
     // Inlined, because it is called for each candidate.
     #[inline(always)]
-    fn verify_route(&mut self, table: TableId, rank: u32) -> Option<RouteHit> {
-        if self.is_excluded(table, rank) {
-            return None;
-        }
-        let (route, goto) = self.eval_route(table, rank as usize)?;
-        Some(RouteHit { rank, route, goto })
+    fn verify_route(&mut self, table: TableId, rank: u32) -> bool {
+        !self.is_excluded(table, rank) && self.eval_route(table, rank as usize)
     }
 
-    fn verify_in_order(&mut self, table: TableId, ranks: Range<u32>) -> Option<RouteHit> {
+    fn verify_in_order(&mut self, table: TableId, ranks: Range<u32>) -> Option<u32> {
         let table_routes = &self.chunk.tables.get(table.index())?.routes;
         let (mut from, end) = (ranks.start, (table_routes.len() as u32).min(ranks.end));
         while from < end {
@@ -197,17 +199,10 @@ impl<'a, M: Message<'a>> RouteVerifier<'a> for Vm<'a, M> {
             };
             let routes = table_routes.get(from as usize..next_removed as usize)?;
             if let (Some(first), Some(last)) = (routes.first(), routes.last())
-                && let Some((route, goto)) = self.eval_routes(first.start as usize, last.end as usize)
+                && let Some((_, at)) = self.run_blocks::<true>(first.start as usize, last.end as usize)
             {
-                let is_hit =
-                    |code: &RuleCode| match self.chunk.instrs.get((code.end as usize).wrapping_sub(1)) {
-                        Some(Instr::Choose { route: other } | Instr::Goto { route: other, .. }) => {
-                            *other == route
-                        }
-                        _ => false,
-                    };
-                let rank = from + routes.iter().position(is_hit)? as u32;
-                return Some(RouteHit { rank, route, goto });
+                let passed = routes.partition_point(|code| code.end as usize <= at);
+                return (passed < routes.len()).then_some(from + passed as u32);
             }
             from = next_removed + 1;
         }
