@@ -38,6 +38,7 @@ pub use awaiting::decide_async;
 pub use backend::Backend;
 pub use compile::{CompileError, Compiler};
 pub use decision::{Decision, FlowHit, NextNodes};
+pub(crate) use engine_choice::PayloadEvaluation;
 pub use entry::{Entry, UnknownEntry};
 pub use host_registry::{HostArgument, HostFunction, HostResult};
 pub use input::PreparedMessage;
@@ -371,22 +372,6 @@ impl Rules {
                 .map_err(|error| TierUnavailable::new(self.tier, error.to_message()))?;
         }
         Ok(())
-    }
-
-    /// Returns the engine that validates payloads (objects that a language model proposes).
-    /// [`Tier::Auto`] never selects machine code here. A payload is validated by many small groups
-    /// of rules, and for each group, machine code would reserve memory for the values of all
-    /// fields.
-    #[doc(hidden)]
-    pub fn payload_backend(&self) -> Backend {
-        let tier = if self.tier == Tier::Auto { Tier::Vm } else { self.tier };
-        self.rule_set().backend(tier, Indexing::Never, TableId(0), false)
-    }
-
-    /// Returns the machine code of these rules; `None` if they are not compiled to machine code.
-    #[cfg(feature = "jit")]
-    pub(crate) fn machine_code(&self) -> Option<&rulec_jit::JitCode> {
-        self.rule_set().machine_code().map(|code| &**code)
     }
 
     /// Returns for each table how a decision finds the rules that a message may match: by keys, by

@@ -1,6 +1,8 @@
 //! Selects the engine for an entry (a table, choice, router or flow set), and decides with it. The
-//! selection depends on the settings, on the table, and on whether the message is a JSON tree.
+//! selection depends on the settings, on the table, and on whether the message is a JSON tree. Also
+//! selects the engines of payloads and of edited live rules.
 
+use super::Rules;
 use super::backend::{Backend, Engine};
 use super::decision::Decision;
 use super::input::{Input, PreparedMessage};
@@ -9,11 +11,12 @@ use super::strategy::{Indexing, Tier};
 use rulec_base::json::{self, JsonError};
 use rulec_eval::decision::{Choice, Details};
 #[cfg(feature = "jit")]
-use rulec_jit::EntryCode;
+use rulec_jit::{EntryCode, Machine};
 use rulec_lang::schema::InputViolation;
 use rulec_sema::hir::{RuleId, TableId};
+use rulec_vm::index::Index;
 use rulec_vm::input::{InputPlan, SlotFiller};
-use rulec_vm::vm::{Message, Scratch, Vm};
+use rulec_vm::vm::{BindingSlots, JsonMessage, Message, Scratch, Vm};
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::sync::Arc;
@@ -292,9 +295,7 @@ impl EngineChoice {
                     }
                     _ => {}
                 }
-                let mut vm = Vm::over_json(&rules.bytecode, &rules.hosts, tree, scratch);
-                rules.attach_index(&mut vm, self.indexing);
-                work(&mut vm)
+                work(&mut rules.vm_over_json(self.indexing, tree, scratch))
             }
             Input::Slots(slots, _) => {
                 // The reference evaluator never gets slots, because it needs a JSON tree.
@@ -360,26 +361,89 @@ impl RuleSet {
     /// True if decisions by the table use the index under the setting `indexing`. With `Auto`, the
     /// index must be built already, and must be estimated to be faster for this table.
     fn is_indexed(&self, indexing: Indexing, table: TableId) -> bool {
+        self.usable_index(indexing).is_some_and(|(index, always)| index.is_used(table, always))
+    }
+
+    /// Returns the index of the rule set, and whether it is used for all tables: otherwise, only
+    /// for tables that are faster with it. `None` if the setting forbids the index, or if the
+    /// setting is `Auto` and the index is not built yet.
+    #[inline]
+    fn usable_index(&self, indexing: Indexing) -> Option<(&Index, bool)> {
         match indexing {
-            Indexing::Never => false,
-            Indexing::Auto => self.index.get().is_some_and(|index| index.is_faster_for(table)),
-            Indexing::Always => true,
+            Indexing::Never => None,
+            Indexing::Auto => Some((self.index.get()?, false)),
+            Indexing::Always => Some((self.index(), true)),
         }
     }
 
-    /// Gives a VM the index of the rule set, unless the setting forbids the index. `Auto` gives an
-    /// index only if it is already built. The VM then uses it only for tables that are faster with
-    /// it.
+    /// Gives a VM the index of the rule set if the setting allows it.
     #[inline]
-    pub fn attach_index<'a, M: Message<'a>>(&'a self, vm: &mut Vm<'a, M>, indexing: Indexing) {
-        match indexing {
-            Indexing::Never => {}
-            Indexing::Auto => {
-                if let Some(index) = self.index.get() {
-                    vm.use_index(index, false);
+    fn attach_index<'a, M: Message<'a>>(&'a self, vm: &mut Vm<'a, M>, indexing: Indexing) {
+        if let Some((index, always)) = self.usable_index(indexing) {
+            vm.use_index(index, always);
+        }
+    }
+
+    /// Returns the VM for a message that is a JSON tree. It has the index of the rule set if the
+    /// setting allows the index. Edited live rules always decide with this engine, because only the
+    /// VM can skip removed routes.
+    #[inline(always)]
+    pub fn vm_over_json<'a>(
+        &'a self,
+        indexing: Indexing,
+        tree: &'a Json,
+        scratch: &'a mut Scratch,
+    ) -> Vm<'a, JsonMessage<'a>> {
+        let mut vm = Vm::over_json(&self.bytecode, &self.hosts, tree, scratch);
+        self.attach_index(&mut vm, indexing);
+        vm
+    }
+}
+
+/// The engine that validates one payload (an object that a language model proposes), with the
+/// variables (bindings) of its rules. The reference evaluator is created for each evaluation.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is the VM nearly always")]
+pub(crate) enum PayloadEvaluation<'a> {
+    Reference(BindingSlots<'a>),
+    Vm(Vm<'a, BindingSlots<'a>>),
+    #[cfg(feature = "jit")]
+    Compiled(Box<Machine<'a, BindingSlots<'a>>>),
+}
+
+impl Rules {
+    /// Returns the engine that validates payloads (objects that a language model proposes).
+    /// [`Tier::Auto`] never selects machine code here. A payload is validated by many small groups
+    /// of rules, and for each group, machine code would reserve memory for the values of all
+    /// fields.
+    #[doc(hidden)]
+    pub fn payload_backend(&self) -> Backend {
+        let tier = if self.tier == Tier::Auto { Tier::Vm } else { self.tier };
+        self.rule_set().backend(tier, Indexing::Never, TableId(0), false)
+    }
+
+    /// Creates the engine that validates payloads, bound to the message `input`. `bindings` is the
+    /// number of variables (bindings) in the rules of the payload kind.
+    pub(crate) fn payload_evaluation<'a>(
+        &'a self,
+        input: &'a Json,
+        bindings: usize,
+        scratch: &'a mut Scratch,
+    ) -> PayloadEvaluation<'a> {
+        let set = self.rule_set();
+        let (hosts, slots) = (&set.hosts, &set.program.slots);
+        match self.payload_backend() {
+            Backend::Reference => {
+                return PayloadEvaluation::Reference(scratch.bind_slots(slots, input, bindings));
+            }
+            #[cfg(feature = "jit")]
+            Backend::Jit => {
+                if let Some(code) = set.machine_code() {
+                    let machine = code.over_bindings(hosts, slots, input, bindings, scratch);
+                    return PayloadEvaluation::Compiled(Box::new(machine));
                 }
             }
-            Indexing::Always => vm.use_index(self.index(), true),
+            _ => {}
         }
+        PayloadEvaluation::Vm(Vm::over_bindings(&set.bytecode, hosts, slots, input, bindings, scratch))
     }
 }

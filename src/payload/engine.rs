@@ -2,22 +2,20 @@
 //! the engines for messages: the values of variables (bindings) change while it traverses the
 //! payload, for example for each element of a list.
 
-use crate::engine::{Backend, Rules};
+use crate::engine::{PayloadEvaluation, Rules};
 use rulec_eval::evaluator::Evaluator;
 use rulec_eval::host::{Host, HostCalls};
-#[cfg(feature = "jit")]
-use rulec_jit::Machine;
 use rulec_lang::arena::{Arena, EachBlocks};
 use rulec_lang::history::PastView;
 use rulec_lang::limits::{self, Exceeded, Limit};
 use rulec_lang::value::Value;
 use rulec_sema::hir::{BindingId, Program, RuleId, TableId, ValueId};
-use rulec_vm::vm::{BindingSlots, Scratch, Vm};
+use rulec_vm::vm::Scratch;
 use serde_json::Value as Json;
 
 /// An engine that evaluates the rules of one `payload` statement during one check of a payload.
 pub(super) struct PayloadEngine<'a> {
-    evaluation: Evaluation<'a>,
+    evaluation: PayloadEvaluation<'a>,
     program: &'a Program,
     hosts: &'a [Host],
     input: &'a Json,
@@ -26,14 +24,6 @@ pub(super) struct PayloadEngine<'a> {
     /// Cache of host function results for the reference evaluator; `None` until the reference
     /// evaluator runs.
     calls: Option<HostCalls<'a>>,
-}
-
-#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is the VM nearly always")]
-enum Evaluation<'a> {
-    Reference(BindingSlots<'a>),
-    Vm(Vm<'a, BindingSlots<'a>>),
-    #[cfg(feature = "jit")]
-    Compiled(Box<Machine<'a, BindingSlots<'a>>>),
 }
 
 impl<'a> PayloadEngine<'a> {
@@ -47,19 +37,8 @@ impl<'a> PayloadEngine<'a> {
         bindings: usize,
         (history, scratch): (PastView<'a>, &'a mut Scratch),
     ) -> PayloadEngine<'a> {
-        let (program, hosts, code) = (rules.program(), rules.hosts(), rules.bytecode());
-        let slots = &program.slots;
-        let evaluation = match rules.payload_backend() {
-            Backend::Reference => Evaluation::Reference(scratch.bind_slots(slots, input, bindings)),
-            #[cfg(feature = "jit")]
-            Backend::Jit => match rules.machine_code() {
-                Some(code) => {
-                    Evaluation::Compiled(Box::new(code.over_bindings(hosts, slots, input, bindings, scratch)))
-                }
-                None => Evaluation::Vm(Vm::over_bindings(code, hosts, slots, input, bindings, scratch)),
-            },
-            _ => Evaluation::Vm(Vm::over_bindings(code, hosts, slots, input, bindings, scratch)),
-        };
+        let (program, hosts) = (rules.program(), rules.hosts());
+        let evaluation = rules.payload_evaluation(input, bindings, scratch);
         PayloadEngine { evaluation, program, hosts, input, arena, history, calls: None }
     }
 
@@ -80,10 +59,10 @@ impl<'a> PayloadEngine<'a> {
     pub fn set_enclosing_blocks(&mut self, blocks: EachBlocks) {
         self.arena.set_enclosing_blocks(blocks);
         match &mut self.evaluation {
-            Evaluation::Reference(_) => {}
-            Evaluation::Vm(vm) => vm.arena().set_enclosing_blocks(blocks),
+            PayloadEvaluation::Reference(_) => {}
+            PayloadEvaluation::Vm(vm) => vm.arena().set_enclosing_blocks(blocks),
             #[cfg(feature = "jit")]
-            Evaluation::Compiled(machine) => machine.set_enclosing_blocks(blocks),
+            PayloadEvaluation::Compiled(machine) => machine.set_enclosing_blocks(blocks),
         }
     }
 
@@ -99,10 +78,10 @@ impl<'a> PayloadEngine<'a> {
         limits::merge_exceeded(
             &mut exceeded,
             match &self.evaluation {
-                Evaluation::Reference(_) => Vec::new(),
-                Evaluation::Vm(vm) => vm.arena().exceeded(),
+                PayloadEvaluation::Reference(_) => Vec::new(),
+                PayloadEvaluation::Vm(vm) => vm.arena().exceeded(),
                 #[cfg(feature = "jit")]
-                Evaluation::Compiled(machine) => {
+                PayloadEvaluation::Compiled(machine) => {
                     machine.vm_if_created().map_or_else(Vec::new, |vm| vm.arena().exceeded())
                 }
             },
@@ -114,19 +93,19 @@ impl<'a> PayloadEngine<'a> {
     /// variable.
     pub fn bind(&mut self, binding: BindingId, value: Value<'a>) {
         match &mut self.evaluation {
-            Evaluation::Reference(slots) => slots.bind(binding, value),
-            Evaluation::Vm(vm) => drop(vm.bind(binding, value)),
+            PayloadEvaluation::Reference(slots) => slots.bind(binding, value),
+            PayloadEvaluation::Vm(vm) => drop(vm.bind(binding, value)),
             #[cfg(feature = "jit")]
-            Evaluation::Compiled(machine) => machine.bind(binding, value),
+            PayloadEvaluation::Compiled(machine) => machine.bind(binding, value),
         }
     }
 
     pub fn eval_value(&mut self, id: ValueId) -> Value<'a> {
         match &mut self.evaluation {
-            Evaluation::Vm(vm) => vm.eval_value(id),
+            PayloadEvaluation::Vm(vm) => vm.eval_value(id),
             #[cfg(feature = "jit")]
-            Evaluation::Compiled(machine) => machine.eval_value(id),
-            Evaluation::Reference(_) => {
+            PayloadEvaluation::Compiled(machine) => machine.eval_value(id),
+            PayloadEvaluation::Reference(_) => {
                 self.with_evaluator(|evaluator, program| evaluator.eval_expr(program.value(id)))
             }
         }
@@ -136,10 +115,10 @@ impl<'a> PayloadEngine<'a> {
     /// variables, in evaluation order.
     pub fn matched(&mut self, table: TableId) -> Vec<RuleId> {
         match &mut self.evaluation {
-            Evaluation::Vm(vm) => vm.matched(table),
+            PayloadEvaluation::Vm(vm) => vm.matched(table),
             #[cfg(feature = "jit")]
-            Evaluation::Compiled(machine) => machine.matched(table),
-            Evaluation::Reference(_) => self.with_evaluator(|evaluator, _| evaluator.matched(table)),
+            PayloadEvaluation::Compiled(machine) => machine.matched(table),
+            PayloadEvaluation::Reference(_) => self.with_evaluator(|evaluator, _| evaluator.matched(table)),
         }
     }
 
@@ -160,10 +139,10 @@ impl<'a> PayloadEngine<'a> {
 
     fn new_evaluator(&mut self, calls: HostCalls<'a>) -> Evaluator<'a> {
         let roots = match &mut self.evaluation {
-            Evaluation::Reference(slots) => slots.roots(),
-            Evaluation::Vm(vm) => vm.roots(),
+            PayloadEvaluation::Reference(slots) => slots.roots(),
+            PayloadEvaluation::Vm(vm) => vm.roots(),
             #[cfg(feature = "jit")]
-            Evaluation::Compiled(machine) => machine.binding_values(),
+            PayloadEvaluation::Compiled(machine) => machine.binding_values(),
         };
         let roots = self.arena.bump().alloc_slice_copy(roots);
         let evaluator = Evaluator::new(self.program, self.input, self.arena, calls);

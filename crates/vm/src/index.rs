@@ -98,9 +98,10 @@ impl Index {
         normal.tables.iter().any(|routes| linear_cost(routes) > cost::INDEX_LOOKUP_NS + cost::VALUE_LOOKUP_NS)
     }
 
-    /// True if a decision by this table is estimated to be faster with the index than without.
-    pub fn is_faster_for(&self, table: TableId) -> bool {
-        self.tables.get(table.index()).is_some_and(|table| table.index_cost < table.linear_cost)
+    /// True if decisions by this table use the index: `always`, or because the index is estimated
+    /// to be faster for this table.
+    pub fn is_used(&self, table: TableId, always: bool) -> bool {
+        always || self.tables.get(table.index()).is_some_and(|table| table.index_cost < table.linear_cost)
     }
 }
 

@@ -79,9 +79,7 @@ fn with_segment_vms<T>(
         };
         let machines = snapshot.segments.iter().zip(scratches).map(|(segment, scratch)| {
             let rules = &segment.rules;
-            let set = rules.rule_set();
-            let mut machine = Vm::over_json(&set.bytecode, &set.hosts, message, scratch);
-            set.attach_index(&mut machine, rules.indexing);
+            let mut machine = rules.rule_set().vm_over_json(rules.indexing, message, scratch);
             machine.exclude_removed(&segment.tombstones, snapshot.version);
             machine
         });

@@ -133,10 +133,10 @@ pub struct Lookup<'a> {
 }
 
 impl<'a> Lookup<'a> {
-    /// True if a decision by this table is estimated to be faster with the index than without.
+    /// True if decisions by this table use the index; see [`Index::is_used`].
     #[inline]
-    pub fn is_faster_for(&self, table: TableId) -> bool {
-        self.index.is_faster_for(table)
+    pub fn is_used(&self, table: TableId, always: bool) -> bool {
+        self.index.is_used(table, always)
     }
 
     /// Returns the rank (position) of the first matching route of a table within a range of ranks;

@@ -37,7 +37,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Returns the index lookup if the VM uses the index for a table; otherwise `None`.
     #[inline]
     fn lookup_in(&self, table: TableId) -> Option<Lookup<'a>> {
-        self.lookup.filter(|lookup| self.always_index || lookup.is_faster_for(table))
+        self.lookup.filter(|lookup| lookup.is_used(table, self.always_index))
     }
 
     /// Decides by the table `entry`: returns the first route whose condition is true, or else the
