@@ -1,6 +1,7 @@
 //! Converts types of the rule language to JSON Schema, so that other tools can check messages and
 //! arguments.
 
+use rulec_base::broken_invariant;
 use rulec_lang::ty::{InnerType, Kind, KindSet, RecordType, Ty};
 use serde_json::{Map, Value as Json, json};
 
@@ -43,7 +44,10 @@ pub(crate) fn type_schema(ty: &Ty) -> Json {
             schema[key] = type_schema(element);
         }
         InnerType::Fields(record) => {
-            let Json::Object(fields) = record_schema(record) else { return schema };
+            let Json::Object(fields) = record_schema(record) else {
+                broken_invariant!("the schema of a record is an object");
+                return schema;
+            };
             fields.into_iter().filter(|(key, _)| key != "type").for_each(|(key, value)| schema[key] = value);
         }
         InnerType::Values(values) => schema["enum"] = json!(values.values()),

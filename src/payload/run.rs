@@ -11,9 +11,9 @@ use crate::condition::{Condition, ConditionError};
 use crate::engine::ThreadWorkspace;
 use crate::history::Past;
 use rulec_base::diag::Message;
-use rulec_base::message;
 use rulec_base::source::SourceMap;
 use rulec_base::text::truncate_chars;
+use rulec_base::{broken_invariant, message};
 use rulec_eval::trace::{ConditionCoverage, TraceNode, Tracer};
 use rulec_lang::arena::Arena;
 use rulec_lang::limits::{Exceeded, Limit};
@@ -252,7 +252,9 @@ impl<'a> PayloadRun<'a> {
 
     /// Records a rule that could not be evaluated.
     fn record_unchecked_rule(&mut self, rule: RuleId, message: Message) {
-        let Some(requirement) = self.requirement_of_rule(rule) else { return };
+        let Some(requirement) = self.requirement_of_rule(rule) else {
+            return broken_invariant!("every rule of a payload has a requirement");
+        };
         let path = self
             .locate_value(&requirement.place)
             .map_or_else(|| "$".to_owned(), |(path, _)| self.secrets.format_path(&path));
@@ -340,7 +342,9 @@ impl<'a> PayloadRun<'a> {
         if !self.violations.is_empty() && !self.engine.allows(Limit::Violations, self.violations.len() + 1) {
             return;
         }
-        let Some(requirement) = self.requirement_of_rule(rule) else { return };
+        let Some(requirement) = self.requirement_of_rule(rule) else {
+            return broken_invariant!("every rule of a payload has a requirement");
+        };
         let Some((path, exact)) = self.locate_value(&requirement.place) else { return };
         let auto_repair = match &requirement.correction {
             Some(correction) if exact => self.compute_repair(correction),

@@ -3,6 +3,7 @@
 //! replaces these parts by their values, so that only conditions on the message remain. Each change
 //! that is found is checked with the history.
 
+use rulec_base::broken_invariant;
 use rulec_eval::evaluator::Evaluator;
 use rulec_eval::host::HostCalls;
 use rulec_lang::arena::Arena;
@@ -383,7 +384,9 @@ fn window_lengths(part: Part<'_>) -> Vec<Duration> {
 
 /// Sets the field at a path of a message, and creates the records that contain the field.
 fn set_field(message: &mut Json, path: &[Arc<str>], value: Json) {
-    let Some((last, parents)) = path.split_last() else { return };
+    let Some((last, parents)) = path.split_last() else {
+        return broken_invariant!("a field of a message has a path");
+    };
     let mut record = message;
     for name in parents {
         if !record.get(&**name).is_some_and(Json::is_object) {

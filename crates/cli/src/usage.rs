@@ -14,7 +14,7 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use rulec::{Language, Message};
 use rulec_base::diag::comma_list;
-use rulec_base::message;
+use rulec_base::{broken_invariant, message};
 use std::error::Error as _;
 use std::ffi::OsString;
 
@@ -148,7 +148,9 @@ fn show_usage(error: &mut clap::Error, command: &Command, path: &[&str]) {
     command.build();
     let mut verb = &mut command;
     for name in path {
-        let Some(found) = verb.find_subcommand_mut(name) else { return };
+        let Some(found) = verb.find_subcommand_mut(name) else {
+            return broken_invariant!("the path names subcommands");
+        };
         verb = found;
     }
     error.insert(ContextKind::Usage, ContextValue::StyledStr(verb.render_usage()));

@@ -6,6 +6,7 @@ use super::LiveRules;
 use super::decide::decide_in_snapshot;
 use crate::engine::{Decision, UnknownEntry};
 use crate::history::{Past, RecordError, Store, StoreError};
+use rulec_base::broken_invariant;
 use rulec_sema::hir::ROUTES_TABLE;
 use serde_json::Value as Json;
 
@@ -83,7 +84,10 @@ impl LiveRules {
     pub fn decide_and_record(&self, store: &dyn Store, message: &Json) -> Result<Decision, RecordError> {
         let snapshot = self.shared.snapshot.load_full();
         let rules = &snapshot.base.rules;
-        let Ok(entry) = rules.entry(ROUTES_TABLE) else { return Err(StoreError::work_not_called().into()) };
+        let Ok(entry) = rules.entry(ROUTES_TABLE) else {
+            broken_invariant!("every rule set has the table of routes");
+            return Err(StoreError::work_not_called().into());
+        };
         let decide = |past: Past| Some(decide_in_snapshot(&snapshot, entry.id(), message, Some(&past)));
         let decision = rules.rule_set().decide_and_insert(store, message, decide)?;
         decision.ok_or_else(|| StoreError::work_not_called().into())

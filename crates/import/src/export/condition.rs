@@ -6,6 +6,7 @@
 use super::{Written, constant, ignores_case, message_path, pattern, unknown_condition};
 use crate::derived::{LENGTH_STATEMENT, urgency_statements};
 use rulec::Rules;
+use rulec_base::broken_invariant;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::{Op, Quantity};
 use rulec_sema::hir::{Cond, CondKind, Const, Expr, ExprKind, LetId, Operand, Predicate, Program};
@@ -141,7 +142,10 @@ impl<'p> ConditionWriter<'p> {
             return write_text(op, test, right, ignores_case);
         }
         if let ExprKind::Call(Function::Similarity, arguments) = &test.left.kind {
-            let [text, other] = arguments.as_slice() else { return None };
+            let [text, other] = arguments.as_slice() else {
+                broken_invariant!("`similarity` has two arguments");
+                return None;
+            };
             let (text, threshold) = (constant(other).filter(|_| self.is_text(text))?, constant(right)?);
             let is_threshold = op == Op::Ge && text.is_string() && threshold.is_number();
             return is_threshold

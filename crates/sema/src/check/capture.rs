@@ -6,9 +6,8 @@ use super::{Checked, Checker};
 use crate::hir::{Const, Expr, ExprKind};
 use regex_syntax::hir::{Hir, HirKind};
 use rulec_base::diag::{Code, Diagnostic};
-use rulec_base::message;
 use rulec_base::span::Span;
-use rulec_base::text;
+use rulec_base::{broken_invariant, message, text};
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::{Op, TestMode};
 use rulec_lang::value::Value;
@@ -42,7 +41,10 @@ fn capture_arguments(value: &Expr) -> Option<(&str, Option<Value<'_>>)> {
     match &value.kind {
         ExprKind::Read(inner, _) => capture_arguments(inner),
         ExprKind::Call(Function::Capture, args) => {
-            let [_, pattern, group @ ..] = args.as_slice() else { return None };
+            let [_, pattern, group @ ..] = args.as_slice() else {
+                broken_invariant!("`capture` has at least two arguments");
+                return None;
+            };
             let group = group.first().map(|group| group.as_const().map(Const::value));
             Some((pattern.as_const()?.value().as_str()?, group.unwrap_or_default()))
         }
@@ -95,7 +97,10 @@ impl Checker<'_> {
     /// the settings of the file make `matches` ignore case. The expression then gets a prefix that
     /// makes it ignore case too.
     pub(super) fn check_capture(&mut self, args: &mut [Expr], ignore_case: bool) -> Checked<()> {
-        let [_, pattern, group @ ..] = args else { return Ok(()) };
+        let [_, pattern, group @ ..] = args else {
+            broken_invariant!("`capture` has at least two arguments");
+            return Ok(());
+        };
         let span = pattern.span;
         let Some(Value::Str(written)) = pattern.as_const().map(Const::value) else {
             let message = message!("the regular expression of `capture` must be constant");

@@ -6,8 +6,8 @@ use super::path::ConstantPath;
 use super::{Checked, Checker};
 use crate::hir::{Expr, ExprKind};
 use rulec_base::diag::{Code, Diagnostic, Message};
-use rulec_base::message;
 use rulec_base::span::Span;
+use rulec_base::{broken_invariant, message};
 use rulec_lang::operators::Op;
 use rulec_syntax::ast;
 
@@ -66,7 +66,9 @@ impl<'a> Checker<'a> {
     /// `len(ctx.items)`. Does not warn if `input` declares the fields, because a message may really
     /// contain such a field.
     pub(super) fn warn_foreign_property(&mut self, path: &ConstantPath<'_>, span: Span) {
-        let Some((name, name_span)) = path.segment(path.names.len() - 1) else { return };
+        let Some((name, name_span)) = path.segment(path.names.len() - 1) else {
+            return broken_invariant!("a path has a name, and each name has a span");
+        };
         if path.names.len() < 2 || !self.fields.infers_types() || !self.fields.is_first_check_of_name(name) {
             return;
         }

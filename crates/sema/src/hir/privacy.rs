@@ -5,6 +5,7 @@ use super::{
     BindingId, Cond, CondKind, Expr, ExprKind, Fold, Let, LetId, Object, Part, Payload, Program, Shape, Slot,
     Term, VarId,
 };
+use rulec_base::broken_invariant;
 use rulec_lang::privacy::{Privacy, may_contain_private};
 use rulec_lang::ty::{InnerType, KindSet, RecordType, Ty};
 use std::sync::Arc;
@@ -112,7 +113,10 @@ impl<'p> PrivateReads<'p> {
     }
 
     fn let_reads_private(&mut self, id: LetId) -> bool {
-        let Some(body) = self.lets.get(id.index()).map(|named| &named.body) else { return true };
+        let Some(body) = self.lets.get(id.index()).map(|named| &named.body) else {
+            broken_invariant!("the program has each definition that it reads");
+            return true;
+        };
         if let Some(known) = self.lets_are_private[id.index()] {
             return known;
         }

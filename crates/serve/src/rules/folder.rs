@@ -8,7 +8,7 @@ use crate::metrics::Metrics;
 use notify::event::ModifyKind;
 use notify::{Config, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use rulec::{Message, VerifyingKey};
-use rulec_base::message;
+use rulec_base::{broken_invariant, message};
 use serde_json::json;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -257,7 +257,10 @@ impl Folders {
     }
 
     async fn open_set(&self, app: &dyn RuleHost, source: &RuleSource) -> Result<(), StartError> {
-        let RuleSource { name, place: Place::File { path, root } } = source else { return Ok(()) };
+        let RuleSource { name, place: Place::File { path, root } } = source else {
+            broken_invariant!("the rule sets of a folder are files");
+            return Ok(());
+        };
         if app.has_set(name) {
             return Err(StartError::SameName(name.clone()));
         }

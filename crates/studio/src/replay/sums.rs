@@ -5,7 +5,7 @@ use crate::api::{Flip, LineMistake, ReplaySums, Series, StatementCount, Timeline
 use crate::keys::NO_STATEMENT;
 use crate::language::{localized, localized_diagnostic};
 use rulec::{Code, Finding};
-use rulec_base::message;
+use rulec_base::{broken_invariant, message};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of time intervals (buckets) into which the timeline of a replay is divided.
@@ -117,7 +117,10 @@ impl Replay {
     /// messages are decided, and all tables that `goto`s reach from them.
     fn reached_tables(&self, entered: &BTreeSet<&str>) -> BTreeSet<String> {
         let mut reached: BTreeSet<String> = entered.iter().map(|name| (*name).to_owned()).collect();
-        let Some(rules) = &self.snapshot.analysis.rules else { return reached };
+        let Some(rules) = &self.snapshot.analysis.rules else {
+            broken_invariant!("a replay decides by rules without errors");
+            return reached;
+        };
         let program = rules.program();
         let mut pending: Vec<String> = reached.iter().cloned().collect();
         while let Some(name) = pending.pop() {

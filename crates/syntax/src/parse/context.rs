@@ -359,7 +359,10 @@ pub(super) fn has_child(pair: &Pair<'_>, rule: Rule) -> bool {
 /// statement without its keyword (`late = a > 3`) or with the keyword after it (`words list =
 /// [..]`).
 pub(super) fn declared_names(file: FileId, text: &str, sigs: &[SignificantToken]) -> Vec<Ident> {
-    let Some(head) = sigs.first().map(|sig| sig.token) else { return Vec::new() };
+    let Some(head) = sigs.first().map(|sig| sig.token) else {
+        broken_invariant!("a statement has a token");
+        return Vec::new();
+    };
     let is_definition = matches!(sigs.get(1).map(|sig| sig.token.text(text)), Some("=" | ":="));
     if is_definition && head.kind == TokenKind::Word {
         return vec![Spanned::new(head.text(text).to_owned(), head.span(file))];

@@ -5,6 +5,7 @@
 use super::plan::{InputPlan, NO_PATH, PlanNode};
 use bumpalo::Bump;
 use hashbrown::HashSet;
+use rulec_base::broken_invariant;
 use rulec_lang::arena;
 use rulec_lang::ty::{Kind, KindSet};
 use rulec_lang::value::{Value, recycle_vec};
@@ -192,7 +193,10 @@ impl<'a> SlotFiller<'a> {
     /// is. Returns 1 if the contract requires the field, else 0.
     #[inline(never)]
     fn put_converted(&mut self, node: u32, value: Value<'a>) -> u32 {
-        let Some(node) = self.plan.node(node) else { return 0 };
+        let Some(node) = self.plan.node(node) else {
+            broken_invariant!("a path with hot data is in the plan");
+            return 0;
+        };
         for &(slot, kinds) in std::iter::once(&node.slot).chain(&node.further_slots) {
             if let Some(cell) = self.values.get_mut(slot as usize) {
                 *cell = value.read_as(kinds).read_one_of(node.values.as_ref());

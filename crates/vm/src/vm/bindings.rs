@@ -9,6 +9,7 @@
 use super::scratch::{BindingBuffers, JsonBuffers, clear_vm_stamps, grow_to_len, recycle_vec};
 use super::{Message, Scratch, Vm};
 use crate::bytecode::Bytecode;
+use rulec_base::broken_invariant;
 use rulec_eval::host::Host;
 use rulec_lang::value::Value;
 use rulec_sema::hir::{BindingId, Slot};
@@ -94,7 +95,10 @@ impl<'a> BindingSlots<'a> {
             }
         };
         // Reuses the cell of the slot's earlier value, if that was read from this message.
-        let Some((at, read_in)) = self.buffers.stamps.get_mut(slot) else { return usize::MAX };
+        let Some((at, read_in)) = self.buffers.stamps.get_mut(slot) else {
+            broken_invariant!("every slot has a stamp");
+            return usize::MAX;
+        };
         match self.values.get_mut(*at).filter(|_| *read_in > self.message_version) {
             Some(cell) => *cell = value,
             None => {
