@@ -185,8 +185,8 @@ impl EngineChoice {
         text: &[u8],
     ) -> Result<Decision, JsonError> {
         if let Some(plan) = self.plan(rules)
-            && let Some(decision) = scratch.read_json_text(plan, text, |filler, scratch| {
-                Some(self.decide(rules, scratch, Input::from_filled_slots(filler)?))
+            && let Some(decision) = scratch.read_json_text(plan, text, |slots, fits, scratch| {
+                Some(self.decide(rules, scratch, Input::from_filled_slots(slots, fits)?))
             })
         {
             return Ok(decision);
@@ -208,8 +208,8 @@ impl EngineChoice {
         without_lock: impl Fn(&mut (dyn FnMut() + Send)),
     ) -> Result<Decision, serde_json::Error> {
         if let Some(plan) = self.plan(rules)
-            && let Some(decision) = scratch.read_value(plan, message, |filler, scratch| {
-                let (input, mut decision) = (Input::from_filled_slots(filler)?, None);
+            && let Some(decision) = scratch.read_value(plan, message, |slots, fits, scratch| {
+                let (input, mut decision) = (Input::from_filled_slots(slots, fits)?, None);
                 without_lock(&mut || decision = Some(self.decide(rules, scratch, input)));
                 decision
             })
@@ -239,8 +239,8 @@ impl EngineChoice {
         source: impl for<'f> FnOnce(&mut SlotFiller<'f>, &'f D) -> Option<()>,
     ) -> Option<Decision> {
         let plan = self.plan(rules)?;
-        scratch.fill_slots(plan, data, source, |filler, scratch| {
-            Some(self.decide(rules, scratch, Input::from_filled_slots(filler)?))
+        scratch.fill_slots(plan, data, source, |slots, fits, scratch| {
+            Some(self.decide(rules, scratch, Input::from_filled_slots(slots, fits)?))
         })
     }
 
@@ -265,8 +265,8 @@ impl EngineChoice {
         source: impl for<'f> FnOnce(&mut SlotFiller<'f>, &'f D) -> Option<()>,
     ) -> Option<Vec<RuleId>> {
         let plan = self.plan(rules)?;
-        scratch.fill_slots(plan, data, source, |filler, scratch| {
-            Some(self.matched(rules, scratch, Input::Slots(filler.slots(), &[])))
+        scratch.fill_slots(plan, data, source, |slots, _, scratch| {
+            Some(self.matched(rules, scratch, Input::Slots(slots, &[])))
         })
     }
 

@@ -3,7 +3,6 @@
 
 use rulec_lang::schema::InputViolation;
 use rulec_lang::value::Value;
-use rulec_vm::input::SlotFiller;
 use rulec_vm::vm::SlotValues;
 use serde_json::Value as Json;
 
@@ -45,9 +44,10 @@ impl<'m> Input<'m> {
         matches!(self, Input::Tree(message) if !message.is_object())
     }
 
-    /// Returns the message that was read into `filler`, as slot values. `None` if the message
-    /// violates the `input` declaration, because violations are computed from the whole JSON tree.
-    pub fn from_filled_slots(filler: &'m SlotFiller<'_>) -> Option<Input<'m>> {
-        filler.satisfies_contract().then(|| Input::Slots(filler.slots(), &[]))
+    /// Returns the message whose fields were read into `slots`. `None` if it violates the `input`
+    /// declaration (`satisfies_contract` is false), because violations are computed from the whole
+    /// JSON tree.
+    pub fn from_filled_slots(slots: SlotValues<'m>, satisfies_contract: bool) -> Option<Input<'m>> {
+        satisfies_contract.then_some(Input::Slots(slots, &[]))
     }
 }

@@ -74,14 +74,15 @@ pub(crate) struct InputBuffers {
 
 impl InputBuffers {
     /// Lets `source`, the reader of a message format, read `data` into slots (fields that rules
-    /// read). Passes the filled slots to `then`. Returns `None` if one of the two functions returns
-    /// `None`.
+    /// read). Passes to `then` the values of the slots, and whether the message satisfies the input
+    /// contract (the declared or inferred types). Returns `None` if one of the two functions
+    /// returns `None`.
     pub fn fill_slots<D: ?Sized, T>(
         &mut self,
         plan: &InputPlan,
         data: &D,
         source: impl for<'f> FnOnce(&mut SlotFiller<'f>, &'f D) -> Option<()>,
-        then: impl FnOnce(&SlotFiller<'_>) -> Option<T>,
+        then: impl FnOnce(SlotValues<'_>, bool) -> Option<T>,
     ) -> Option<T> {
         arena::reset_bump(&mut self.bump);
         let (mut values, mut seen) = (recycle_vec(take(&mut self.values)), take(&mut self.seen));
@@ -95,7 +96,8 @@ impl InputBuffers {
         let keys = SmallVec::new();
         let mut filler =
             SlotFiller { plan, bump: &self.bump, values, satisfies_contract: true, keys, seen, order };
-        let result = source(&mut filler, data).and_then(|()| then(&filler));
+        let result = source(&mut filler, data)
+            .and_then(|()| then(filler.values[..].into(), filler.satisfies_contract));
         let SlotFiller { values, seen, order, .. } = filler;
         (self.values, self.seen, self.order) = (recycle_vec(values), seen, order);
         result
@@ -157,20 +159,6 @@ impl<'a> SlotFiller<'a> {
     /// path.
     pub fn plan(&self) -> &'a InputPlan {
         self.plan
-    }
-
-    /// Returns the values that were read from the message so far, for the slots (fields that rules
-    /// read).
-    #[inline]
-    pub fn slots(&self) -> SlotValues<'_> {
-        SlotValues { values: &self.values, present: None }
-    }
-
-    /// True if the fields that were read so far satisfy the input contract (the declared or
-    /// inferred types).
-    #[inline]
-    pub fn satisfies_contract(&self) -> bool {
-        self.satisfies_contract
     }
 
     /// Stores a value at the path `node` of the message. Returns 1 if the input contract requires

@@ -4,7 +4,7 @@
 
 use super::past::Past;
 use crate::index::lookup::LookupBuffers;
-use crate::input::{self, InputBuffers, InputPlan, SlotFiller};
+use crate::input::{self, InputBuffers, InputPlan, SlotFiller, SlotValues};
 use rulec_base::text::PreparedTexts;
 use rulec_base::text::similarity::Scratch as Similarities;
 use rulec_lang::arena::Arena;
@@ -138,44 +138,45 @@ impl Scratch {
         &self.vm.history
     }
 
-    /// Reads JSON text into slots (fields that rules read), and calls `then` with the slots and
-    /// this scratch. `None` if `then` returns `None`, or if the text is invalid or must be read
-    /// into a JSON tree.
+    /// Reads JSON text into slots (fields that rules read), and calls `then` as
+    /// [`Scratch::fill_slots`] does. `None` if `then` returns `None`, or if the text is invalid or
+    /// must be read into a JSON tree.
     pub fn read_json_text<T>(
         &mut self,
         plan: &InputPlan,
         text: &[u8],
-        then: impl FnOnce(&SlotFiller<'_>, &mut Scratch) -> Option<T>,
+        then: impl FnOnce(SlotValues<'_>, bool, &mut Scratch) -> Option<T>,
     ) -> Option<T> {
         self.fill_slots(plan, text, input::read_text, then)
     }
 
-    /// Reads a `Serialize` value into slots (fields that rules read), and calls `then` with the
-    /// slots and this scratch. `None` if `then` returns `None`, or if the value does not serialize
-    /// to an object or must be read into a JSON tree.
+    /// Reads a `Serialize` value into slots (fields that rules read), and calls `then` as
+    /// [`Scratch::fill_slots`] does. `None` if `then` returns `None`, or if the value does not
+    /// serialize to an object or must be read into a JSON tree.
     pub fn read_value<T>(
         &mut self,
         plan: &InputPlan,
         message: &impl Serialize,
-        then: impl FnOnce(&SlotFiller<'_>, &mut Scratch) -> Option<T>,
+        then: impl FnOnce(SlotValues<'_>, bool, &mut Scratch) -> Option<T>,
     ) -> Option<T> {
         self.fill_slots(plan, message, |fill, message| input::read_value(fill, message), then)
     }
 
     /// Lets `source`, the reader of a message format, read a message from `data` into slots (fields
-    /// that rules read). Calls `then` with the slots and this scratch. `None` if one of the two
-    /// functions returns `None`.
+    /// that rules read). Calls `then` with the values of the slots, with whether the message
+    /// satisfies the input contract (the declared or inferred types), and with this scratch. `None`
+    /// if one of the two functions returns `None`.
     pub fn fill_slots<D: ?Sized, T>(
         &mut self,
         plan: &InputPlan,
         data: &D,
         source: impl for<'f> FnOnce(&mut SlotFiller<'f>, &'f D) -> Option<()>,
-        then: impl FnOnce(&SlotFiller<'_>, &mut Scratch) -> Option<T>,
+        then: impl FnOnce(SlotValues<'_>, bool, &mut Scratch) -> Option<T>,
     ) -> Option<T> {
         // `input` is taken out of this memory, because `then` needs the rest while it reads the
         // slots.
         let mut input = self.input.take().unwrap_or_default();
-        let result = input.fill_slots(plan, data, source, |fill| then(fill, self));
+        let result = input.fill_slots(plan, data, source, |slots, fits| then(slots, fits, self));
         self.input = Some(input);
         result
     }

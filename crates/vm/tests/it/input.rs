@@ -4,7 +4,7 @@
 use rulec::Rules;
 use rulec_base::json;
 use rulec_lang::value::Value;
-use rulec_vm::input::{InputPlan, SlotFiller};
+use rulec_vm::input::{InputPlan, SlotValues};
 use rulec_vm::vm::Scratch;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
@@ -170,11 +170,11 @@ fn text(state: &mut u64, depth: u64, out: &mut String) {
 /// gave up.
 fn read(rules: &Rules, scratch: &mut Scratch, text: &[u8]) -> Option<(Vec<String>, bool)> {
     let plan = InputPlan::from_program(rules.program()).expect("there are few fields");
-    scratch.read_json_text(&plan, text, |fill, _| Some(values(fill)))
+    scratch.read_json_text(&plan, text, |slots, fits, _| Some((values(slots), fits)))
 }
 
-fn values(fill: &SlotFiller<'_>) -> (Vec<String>, bool) {
-    (fill.slots().values.iter().map(shown).collect(), fill.satisfies_contract())
+fn values(slots: SlotValues<'_>) -> Vec<String> {
+    slots.values.iter().map(shown).collect()
 }
 
 fn shown(value: &Value<'_>) -> String {
@@ -308,7 +308,7 @@ fn serialized(message: &impl serde::Serialize, by_slots: bool) {
     let tree = serde_json::to_value(message);
     for rules in rules() {
         let plan = InputPlan::from_program(rules.program()).expect("there are few fields");
-        let taken = scratch.read_value(&plan, message, |fill, _| Some(values(fill)));
+        let taken = scratch.read_value(&plan, message, |slots, fits, _| Some((values(slots), fits)));
         assert_eq!(taken.is_some(), by_slots, "{tree:?}");
         match (&tree, rules.decide_value(message)) {
             (Ok(tree), Ok(decided)) => {
