@@ -1,9 +1,9 @@
 //! Implements `rulec run --history`: records the messages of a stream in a history, in memory, in a
 //! folder, or at a Redis server.
 
-#[cfg(feature = "history")]
 use crate::CliError;
 use crate::history;
+#[cfg(feature = "history")]
 use crate::server::rules_name;
 use crate::stream::{ChunkEnd, write_json};
 use crate::term::Term;

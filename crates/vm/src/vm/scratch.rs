@@ -139,8 +139,8 @@ impl Scratch {
     }
 
     /// Reads JSON text into slots (fields that rules read), and calls `then` as
-    /// [`Scratch::fill_slots`] does. `None` if `then` returns `None`, or if the text is invalid or must be read
-    /// into a JSON tree.
+    /// [`Scratch::fill_slots`] does. `None` if `then` returns `None`, or if the text is invalid or
+    /// must be read into a JSON tree.
     pub fn read_json_text<T>(
         &mut self,
         plan: &InputPlan,
@@ -151,8 +151,8 @@ impl Scratch {
     }
 
     /// Reads a `Serialize` value into slots (fields that rules read), and calls `then` as
-    /// [`Scratch::fill_slots`] does. `None` if `then` returns `None`, or if the value does not serialize
-    /// to an object or must be read into a JSON tree.
+    /// [`Scratch::fill_slots`] does. `None` if `then` returns `None`, or if the value does not
+    /// serialize to an object or must be read into a JSON tree.
     pub fn read_value<T>(
         &mut self,
         plan: &InputPlan,
