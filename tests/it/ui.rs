@@ -331,6 +331,17 @@ fn wording_of_habits() {
         "newcomers_parts",
         "newcomers_wrapped",
         "newcomers_texts",
+        "newcomers_names_once",
+        "newcomers_constants",
+        "newcomers_separators",
+        "newcomers_times",
+        "newcomers_properties",
+        "newcomers_quantities",
+        "newcomers_results",
+        "newcomers_group_numbers",
+        "newcomers_blanks",
+        "newcomers_required",
+        "newcomers_branches",
     ] {
         let text =
             std::fs::read_to_string(ui_folder().join(format!("{name}.rules"))).expect("the file can be read");
@@ -441,6 +452,7 @@ fn wording_of_an_analysis() {
         "route low when n < 5 -> a\nroute high when n >= 5 -> b\nroute odd when n == 3 or n == 7 -> c",
         "route a priority 10 when n > 5 -> a\nroute b priority 10 when n > 3 -> b\ndefault -> d",
         "input { staff?: bool }\nroute guests when not staff -> h\ndefault -> d",
+        "route many when n > 10 -> a\nroute more when n > 10 -> b\nroute most priority -1 when 10 < n -> c\ndefault -> d",
     ];
     let wording = texts.map(|text| {
         let rules = Compiler::new().compile_text(text).expect("the rules are right");
@@ -449,5 +461,26 @@ fn wording_of_an_analysis() {
     });
     insta::with_settings!({ omit_expression => true }, {
         insta::assert_snapshot!("analysis", wording.join("\n"));
+    });
+}
+
+/// Routes of an imported file are not imported. A file without routes expects them.
+#[test]
+fn wording_of_imported_routes() {
+    let base = "input { text: string }\nhandler help()\nlist words = [\"a\"]\n\
+                route refund when text contains any words -> help\ndefault -> help";
+    let texts = [
+        "import \"base.rules\"\ndefault -> help",
+        "import \"base.rules\"",
+        "import \"base.rules\"\nroute one when text contains any words -> help\ndefault -> help",
+    ];
+    let wording = texts.map(|text| {
+        let loader = MemoryLoader::new().with("main.rules", text).with("base.rules", base);
+        let rules = Compiler::new().compile_with(&loader, "main.rules").expect("the rules are right");
+        let found = rules.analyse().into_iter().map(|finding| finding.diagnostic).collect();
+        render_wording(text, found, rules.sources())
+    });
+    insta::with_settings!({ omit_expression => true }, {
+        insta::assert_snapshot!("imported_routes", wording.join("\n"));
     });
 }

@@ -39,7 +39,8 @@ pub(super) fn analyse_table(
         };
         if let Some(hiding) = hiding {
             hidden.insert(*id);
-            report_hidden(report, *id, &hiding, facts);
+            let is_same = holds_for_same_messages(solver, (route_facts, facts), &hiding);
+            report_hidden(report, *id, &hiding, (facts, is_same));
         }
         report.record_if_exhausted(*id);
     }
@@ -208,11 +209,26 @@ fn minimal_hiding(
     Some(hiding).filter(|hiding| !hiding.is_empty())
 }
 
+/// True if only one route hides a route, and both conditions hold for the same messages. Neither
+/// another order nor another priority lets both routes be chosen.
+fn holds_for_same_messages(
+    solver: &mut Solver<'_>,
+    (route_facts, facts): (&ConditionFacts, &HashMap<RuleId, ConditionFacts>),
+    hiding: &[RuleId],
+) -> bool {
+    let [one] = hiding else { return false };
+    let Some(other) = facts.get(one) else { return false };
+    let goals = [(other.true_cond, true), (route_facts.true_cond, false)];
+    other.true_cond == route_facts.true_cond || solver.solve(&goals).is_unsatisfiable()
+}
+
+/// Reports a route that the routes in `hiding` hide. `is_same` is true if its condition holds for
+/// the same messages as the condition of the only hiding route.
 fn report_hidden(
     report: &mut AnalysisReport<'_>,
     id: RuleId,
     hiding: &[RuleId],
-    facts: &HashMap<RuleId, ConditionFacts>,
+    (facts, is_same): (&HashMap<RuleId, ConditionFacts>, bool),
 ) {
     // The analysis already reports a condition that is always true, so the hidden route is not
     // reported.
@@ -225,6 +241,7 @@ fn report_hidden(
     let names: Vec<String> =
         hiding.iter().map(|id| format!("`{}`", program.rules[id.index()].name)).collect();
     let takes = match names.as_slice() {
+        [one] if is_same => message!("its condition holds for the same messages as that of {one}"),
         [one] => message!("{one} matches every message that it matches"),
         [first, second] => message!("{first} and {second} together match every message that it matches"),
         _ => message!("{} others together match every message that it matches", names.len()),
@@ -242,6 +259,10 @@ fn report_hidden(
         );
     }
     let help = match kind {
+        TableKind::Choice if is_same => {
+            message!("change one of the two conditions, or remove one of the branches")
+        }
+        _ if is_same => message!("change one of the two conditions, or remove one of the routes"),
         TableKind::Choice => {
             message!("the last branch that holds is chosen: move it below those, or narrow their conditions")
         }

@@ -89,7 +89,7 @@ pub(super) fn result_language(function: Function) -> Option<TextLanguage> {
         Function::Time => parse_language("(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]|24:00:00"),
         Function::Trim => parse_language(r"(?s:\S(?:.*\S)?)?"),
         // The parser of URLs writes hosts and schemes in lower case, and paths with a slash.
-        Function::UrlHost => parse_language(r"[^A-Z/@?#\s]*"),
+        Function::UrlHost => parse_language(r"[^A-Z/@?#\s]+"),
         Function::UrlScheme => parse_language(r"[a-z][a-z0-9+.-]*"),
         Function::UrlPath => parse_language(r"(?s:/.*)?"),
         _ => None,
@@ -100,7 +100,7 @@ pub(super) fn result_language(function: Function) -> Option<TextLanguage> {
 pub(super) fn is_result_of(function: Function, text: &str) -> bool {
     let is_host_char = |c: char| !c.is_ascii_uppercase() && !c.is_whitespace() && !"/@?#".contains(c);
     match function {
-        Function::UrlHost => text.chars().all(is_host_char),
+        Function::UrlHost => !text.is_empty() && text.chars().all(is_host_char),
         Function::UrlScheme => {
             let is_scheme_char = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "+.-".contains(c);
             text.starts_with(|c: char| c.is_ascii_lowercase()) && text.chars().all(is_scheme_char)

@@ -344,33 +344,37 @@ functions! {
 /// another language. `None` if no built-in function corresponds.
 pub fn builtin_for_foreign_name(name: &str) -> Option<&'static str> {
     Some(match name.to_lowercase().replace('_', "").as_str() {
-        "length" | "size" | "strlen" | "lenght" | "count" | "charlength" => "len",
-        "lowercase" | "lowerascii" | "tolower" | "tolowercase" | "lcase" | "downcase" | "casefold" => "lower",
-        "uppercase" | "upperascii" | "toupper" | "touppercase" | "ucase" | "upcase" => "upper",
-        "strip" | "trimmed" | "trimspace" => "trim",
+        "length" | "size" | "strlen" | "lenght" | "count" | "charlength" | "长度" | "字数" | "大小"
+        | "个数" | "数量" | "länge" | "laenge" | "longueur" | "longitud" => "len",
+        "lowercase" | "lowerascii" | "tolower" | "tolowercase" | "lcase" | "downcase" | "casefold"
+        | "小写" | "转小写" => "lower",
+        "uppercase" | "upperascii" | "toupper" | "touppercase" | "ucase" | "upcase" | "大写" | "转大写" => {
+            "upper"
+        }
+        "strip" | "trimmed" | "trimspace" | "去空格" => "trim",
         "ceiling" => "ceil",
         "concat" | "concatenate" | "implode" => "join",
         "explode" | "tokenize" => "split",
-        "dayofweek" | "getday" | "isoweekday" | "isodow" => "weekday",
-        "gethours" | "gethour" => "hour",
+        "dayofweek" | "getday" | "isoweekday" | "isodow" | "星期" | "星期几" | "周几" => "weekday",
+        "gethours" | "gethour" | "小时" => "hour",
         "todate" | "getdate" | "dateof" => "date",
         "timeofday" | "totime" | "gettime" | "localtime" => "time",
         "fromepoch" | "fromunixtime" | "fromtimestamp" | "epochseconds" | "fromunix" => "from_epoch_seconds",
         "fromepochms" | "fromunixmillis" | "epochmillis" | "timestampmillis" => "from_epoch_millis",
         "regexextract" | "regexpextract" | "regexpsubstr" | "extract" | "group" => "capture",
-        "getminutes" | "getminute" => "minute",
-        "dayofmonth" | "getdayofmonth" => "day",
-        "getmonth" => "month",
-        "getyear" | "getfullyear" => "year",
+        "getminutes" | "getminute" | "分钟" => "minute",
+        "dayofmonth" | "getdayofmonth" | "日" => "day",
+        "getmonth" | "月" | "月份" => "month",
+        "getyear" | "getfullyear" | "年" | "年份" => "year",
         "substr" | "slice" | "mid" => "substring",
         "indexof" | "strpos" | "find" | "locate" | "position" => "index_of",
-        "replaceall" | "substitute" => "replace",
+        "replaceall" | "substitute" | "替换" => "replace",
         "tonumber" | "parsenumber" | "parseint" | "parsefloat" => "number",
         "semver" | "toversion" | "parseversion" => "version",
-        "total" => "sum",
+        "total" | "求和" | "总和" => "sum",
         "head" => "first",
-        "minimum" | "least" => "min",
-        "maximum" | "greatest" => "max",
+        "minimum" | "least" | "最小值" | "最小" => "min",
+        "maximum" | "greatest" | "最大值" | "最大" => "max",
         other => TABLE.iter().find(|row| row.name != name && row.name == other)?.name,
     })
 }

@@ -7,6 +7,7 @@ mod always;
 mod blanks;
 mod branch;
 mod call;
+mod call_help;
 mod capture;
 mod clock;
 mod constant;

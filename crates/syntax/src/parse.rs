@@ -37,7 +37,7 @@ mod unknown;
 mod words;
 
 pub use foreign::joined_template;
-pub use literal::{UNITS, number_with_unit};
+pub use literal::{UNITS, meant_number, number_with_unit};
 pub use words::{WordDoc, word_doc, word_docs};
 
 use crate::ast::{Allow, Ident, Statement, StatementKind};

@@ -17,6 +17,7 @@ use url::{Host, Url};
 pub(super) fn url_host<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     url_part(args, arena, |url| {
         Some(match url.host()? {
+            Host::Domain("." | "") => return None,
             Host::Domain(name) => Cow::Owned(name.strip_suffix('.').unwrap_or(name).to_lowercase()),
             Host::Ipv4(address) => Cow::Owned(address.to_string()),
             Host::Ipv6(address) => Cow::Owned(address.to_string()),
@@ -112,6 +113,8 @@ mod tests {
         check("https://example.com@evil.com/", Some("evil.com"));
         check(r"https://evil.com\@example.com/", Some("evil.com"));
         check(r"https:\\evil.com", Some("evil.com"));
+        check("http://./", None);
+        check("file:///etc/hosts", None);
         check("https:///evil.com", Some("evil.com"));
         check("https:/evil.com", Some("evil.com"));
         check("https:\n/evil.com", Some("evil.com"));

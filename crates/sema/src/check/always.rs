@@ -10,6 +10,7 @@ use rulec_lang::builtins::Function;
 use rulec_lang::operators::{Op, TestMode};
 use rulec_lang::value::{Value, compare};
 use rulec_syntax::ast;
+use rulec_syntax::parse::number_with_unit;
 use std::cmp::Ordering;
 
 /// The values of an operand for which its comparison with constants is true.
@@ -260,6 +261,10 @@ impl Checker<'_> {
             _ => return,
         };
         let Some((least, greatest, results)) = self.results_of(call) else { return };
+        let written = if left.as_const().is_none() { &binary.right } else { &binary.left };
+        if self.warn_unit_of_result((call, written), span) {
+            return;
+        }
         let to_least = compare(bound, Value::Int(least));
         let to_greatest = greatest.and_then(|greatest| compare(bound, Value::Int(greatest)));
         let is_lower_bound = match op {
@@ -281,6 +286,52 @@ impl Checker<'_> {
             }
             false => diagnostic.help(message!("correct the number, or remove the comparison")),
         });
+    }
+
+    /// Warns about a number with a unit that is compared with a small number, as in `hour(now) >=
+    /// 18h`. `written` is the number, a range, or a list. Returns whether it warns.
+    pub(super) fn warn_unit_of_result(&mut self, (call, written): (&Expr, &ast::Expr), span: Span) -> bool {
+        let Some((least, Some(greatest), results)) = self.results_of(call) else { return false };
+        let numbers: Vec<&ast::Expr> = match &written.kind {
+            ast::ExprKind::Range { start, end, .. } => vec![start, end],
+            ast::ExprKind::List(items) => items.iter().collect(),
+            _ => vec![written],
+        };
+        let slice = |span| self.loaded.sources.slice(span);
+        let with_units: Vec<(Span, &str, i64)> = numbers
+            .into_iter()
+            .filter_map(|number| {
+                let text = slice(number.span);
+                let (value, _) = number_with_unit(text)?;
+                match value {
+                    ast::Literal::Int(value) if !(least..=greatest).contains(&value) => {
+                        Some((number.span, text, value))
+                    }
+                    _ => None,
+                }
+            })
+            .collect();
+        let Some((_, text, value)) = with_units.first().copied() else { return false };
+        let digits = |text: &str| text.trim_end_matches(char::is_alphabetic).replace('_', "").parse().ok();
+        let is_result =
+            |text: &str| digits(text).is_some_and(|number: i64| (least..=greatest).contains(&number));
+        let message = message!("`{text}` is the number {value}, and {results}");
+        let diagnostic = Diagnostic::new(Code::OutOfRange, span, message);
+        self.diagnostics.push(match with_units.iter().all(|(_, text, _)| is_result(text)) {
+            true => {
+                let mut shown = slice(span).to_owned();
+                for (place, text, _) in with_units.iter().rev() {
+                    let start = (place.start - span.start) as usize;
+                    shown
+                        .replace_range(start..start + text.len(), text.trim_end_matches(char::is_alphabetic));
+                }
+                diagnostic
+                    .help(message!("write the number without a unit: `{shown}`"))
+                    .likely_fix(span, shown)
+            }
+            false => diagnostic.help(message!("compare with a value that the function can return")),
+        });
+        true
     }
 
     fn results_of(&self, value: &Expr) -> Option<(i64, Option<i64>, Message)> {

@@ -6,6 +6,7 @@ use super::wildcard::element_span;
 use crate::hir::{Expr, ExprKind};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
+use rulec_base::span::Span;
 use rulec_base::text::to_one_line;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::Op;
@@ -68,6 +69,60 @@ impl Checker<'_> {
         });
     }
 }
+
+impl Checker<'_> {
+    /// Warns about white space around a text that a program compares as a whole: metadata, the id
+    /// of a flow, a permission, or an argument. A text for people may have it.
+    pub(super) fn warn_blanks_in_identifier(&mut self, key: Option<&str>, value: &ast::Expr) {
+        match &value.kind {
+            ast::ExprKind::Literal(ast::Literal::String(text)) => {
+                self.warn_blanks_in_text(key, text, value.span);
+            }
+            ast::ExprKind::List(items) => {
+                items.iter().for_each(|item| self.warn_blanks_in_identifier(key, item));
+            }
+            ast::ExprKind::Record(entries) => {
+                entries
+                    .iter()
+                    .for_each(|(key, value)| self.warn_blanks_in_identifier(Some(&key.node), value));
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn warn_blanks_in_text(&mut self, key: Option<&str>, text: &str, span: Span) {
+        let trimmed = text.trim_matches(is_blank);
+        let is_piece = key.is_some_and(|key| {
+            let key = key.to_lowercase();
+            PIECES_OF_TEXT.iter().any(|word| key.contains(word))
+        });
+        let is_both = text.starts_with(is_blank) && text.ends_with(is_blank);
+        let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':' | '@');
+        let is_identifier = trimmed.chars().all(is_word) && !trimmed.contains(char::is_uppercase);
+        if !has_blanks_around(text) || is_piece || is_both || !is_identifier {
+            return;
+        }
+        if self.is_reported_at(Code::BlankAround, span) {
+            return;
+        }
+        let shown = to_one_line(text);
+        let message = match text.starts_with(is_blank) {
+            true => message!("the text \"{shown}\" begins with white space"),
+            false => message!("the text \"{shown}\" ends with white space"),
+        };
+        let meant = quote_string(trimmed);
+        let help = message!("a program compares the whole text, with the white space: write {meant}");
+        let diagnostic = Diagnostic::new(Code::BlankAround, span, message).help(help);
+        self.diagnostics.push(diagnostic.likely_fix(span, meant));
+    }
+}
+
+/// Parts of the names of arguments whose text is joined to other texts, or shown to people.
+const PIECES_OF_TEXT: [&str; 24] = [
+    "prefix", "suffix", "sep", "delim", "join", "glue", "before", "after", "pad", "indent", "text",
+    "message", "msg", "title", "label", "prompt", "greet", "body", "note", "reply", "template", "start",
+    "end", "stop",
+];
 
 /// True for a white-space character that is probably a mistake at the start or end of a text. A
 /// line break, as in `"stop\n"`, is probably intended.

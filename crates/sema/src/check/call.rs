@@ -8,13 +8,12 @@ use super::file_settings::{CASE, ZONE};
 use super::path::read_as_declared;
 use super::read::typed_read;
 use super::substitute::Substitution;
-use super::{AlreadyReported, Binding, Checked, CheckedDefinition, Checker, DefBody, MAX_NODES, meant_call};
+use super::{AlreadyReported, Binding, Checked, CheckedDefinition, Checker, DefBody, MAX_NODES};
 use crate::hir::{self, BoundArgument, Cond, CondKind, Expr, ExprKind, Measure, Part, Term};
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::Span;
-use rulec_lang::builtins::{self, Function};
-use rulec_lang::operators::{self, Fixity};
+use rulec_lang::builtins::Function;
 use rulec_lang::ty::{InnerType, KindSet, Ty};
 use rulec_syntax::ast::{self, Ident};
 use std::sync::Arc;
@@ -146,62 +145,6 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn report_unknown_function<T>(&mut self, name: &Ident, args: &[ast::Arg], span: Span) -> Checked<T> {
-        let message = message!("there is no function `{}`", name.node);
-        let is_defined = self.symbols.definitions.names().any(|defined_name| defined_name == name.node);
-        let args: Vec<&str> = args.iter().map(|arg| self.loaded.sources.slice(arg.value.span)).collect();
-        if let Some(diagnostic) =
-            self.type_test_call(&name.node, &args, name.span, span).filter(|_| !is_defined)
-        {
-            return self.report(diagnostic);
-        }
-        if let Some(diagnostic) = self.meant_count(name, &args, span).filter(|_| !is_defined) {
-            return self.report(diagnostic);
-        }
-        let has_now = self.fields.declared_roots().is_none_or(|input| input.get("now").is_some());
-        if let Some(written) =
-            meant_call::expression_for_call(&name.node, &args, has_now).filter(|_| !is_defined)
-        {
-            let help = match builtins::reads_clock(&name.node) {
-                true => message!("rules never read the clock: write `{written}`, the time of the message"),
-                false => message!("write `{written}`"),
-            };
-            let diagnostic = Diagnostic::new(Code::UnknownFunction, name.span, message).help(help);
-            return self.report(diagnostic.likely_fix(span, written));
-        }
-        if let Some(help) = operator_help(&name.node).filter(|_| !is_defined) {
-            return self.fail(Code::UnknownFunction, name.span, message, help);
-        }
-        let names: Vec<&str> = builtins::TABLE.iter().map(|row| row.name).collect();
-        let nearest_name =
-            || self.nearest(&name.node, names.iter().copied().chain(self.symbols.definitions.names()));
-        let intended_name = builtins::builtin_for_foreign_name(&name.node).or_else(nearest_name);
-        let help = message!("the functions are {}; `def` and `extern fn` declare others", names.join(", "));
-        let diagnostic = Diagnostic::new(Code::UnknownFunction, name.span, message);
-        self.report_unknown(&name.node, diagnostic.help(help).did_you_mean(name.span, intended_name))
-    }
-
-    /// Returns the diagnostic for a call by which other languages test a type or read a file, such
-    /// as `is_number(x)`. `args` are the source texts of the arguments. `None` for other calls.
-    fn type_test_call(&self, name: &str, args: &[&str], name_span: Span, span: Span) -> Option<Diagnostic> {
-        let message = message!("there is no function `{}`", name);
-        let diagnostic = Diagnostic::new(Code::UnknownFunction, name_span, message);
-        if let Some(written) = meant_call::type_test(name, args) {
-            let help = message!("write `{written}`: a value of another type counts as missing");
-            return Some(diagnostic.help(help).likely_fix(span, written));
-        }
-        match args {
-            [value] if meant_call::returns_type(name) => Some(diagnostic.help(message!(
-                "to test the type, write `({value} as number) is present`, with the type that is meant"
-            ))),
-            [file] if meant_call::reads_file(name) && file.starts_with('"') => Some(
-                diagnostic
-                    .help(message!("a list of the lines of a file is written `list NAME = from {file}`")),
-            ),
-            _ => None,
-        }
-    }
-
     fn check_builtin_call(
         &mut self,
         function: Function,
@@ -218,9 +161,8 @@ impl<'a> Checker<'a> {
         {
             let wanted = argument_count_phrase(required_count, names.len(), row.variadic);
             let message = message!("`{}` takes {wanted}, not {}", row.name, written_args.len());
-            let help = self.date_of_numbers(function, written_args);
-            let help = help.unwrap_or_else(|| message!("write `{}`", row.signature()));
-            return self.fail(Code::ArgumentCount, span, message, help);
+            let diagnostic = Diagnostic::new(Code::ArgumentCount, span, message);
+            return self.report(self.with_whole_call(diagnostic, function, written_args, span));
         }
         let mut args = Vec::new();
         let mut optional = row.missing_result_reason().is_some();
@@ -281,19 +223,6 @@ impl<'a> Checker<'a> {
         } else {
             call
         })
-    }
-
-    /// Returns the help text for a date or time of day that is given as several numbers, as in
-    /// `date(2026, 1, 31)`. `None` for other calls.
-    fn date_of_numbers(&self, function: Function, written_args: &[ast::Arg]) -> Option<Message> {
-        let number = |arg: &ast::Arg| self.loaded.sources.slice(arg.value.span).parse::<u32>().ok();
-        let numbers: Vec<u32> = written_args.iter().map(number).collect::<Option<_>>()?;
-        let text = match (function, numbers.as_slice()) {
-            (Function::Date, [year, month, day, ..]) => format!("{year:04}-{month:02}-{day:02}"),
-            (Function::Time, [hour, minute, ..]) => format!("{hour:02}:{minute:02}"),
-            _ => return None,
-        };
-        Some(message!("write `{}(\"{text}\")`", function.info().name))
     }
 
     /// Returns the arguments in the order of the parameters. For an omitted argument the list
@@ -444,48 +373,6 @@ impl<'a> Checker<'a> {
         };
         Ok(typed_read(arg, &Ty { kinds: wanted_kinds, inner: param_type.inner.clone() }))
     }
-}
-
-/// Returns a help text if an author called an operator of this or another language as a function.
-/// `None` for other names.
-fn operator_help(name: &str) -> Option<Message> {
-    let lowercase = name.to_lowercase();
-    let help = match lowercase.as_str() {
-        "not" => message!("`not` comes before a condition: `not (x > 3)`"),
-        "if" | "iif" | "ifelse" | "case" | "switch" => {
-            message!("to choose between two values, write `if C then a else b`")
-        }
-        "isnull" | "is_null" | "isblank" | "is_none" | "isna" | "isempty" | "is_empty" => {
-            message!("write `x is missing`; for an empty text write `x == \"\"`")
-        }
-        "exists" | "defined" | "isset" | "is_defined" | "notnull" => message!("write `x is present`"),
-        "coalesce" | "nvl" | "ifnull" | "ifna" | "iferror" | "default" => {
-            message!("write `x ?? y`, which is y if x is missing")
-        }
-        "count" | "countif" => {
-            message!(
-                "write `len(list)` for the length of a list, or `count x in list: x > 3` for the number of \
-                elements for which a condition holds"
-            )
-        }
-        "some" | "every" | "filter" | "exist" => {
-            message!("write `any x in list: condition` or `all x in list: condition`")
-        }
-        "re_match" | "regexmatch" | "regexp_like" | "regex_match" => message!("write `x matches r\"…\"`"),
-        "get" => message!("read a field with `a.b`, and the value of a key with `d[\"k\"]`"),
-        "datetime" | "timestamp" | "todatetime" => {
-            message!("write the text alone next to a time, or `\"…\" as datetime`")
-        }
-        _ if builtins::reads_clock(&lowercase) => builtins::NO_CLOCK_HELP,
-        _ => {
-            let row = operators::TABLE.iter().filter(|row| row.fixity == Fixity::Infix);
-            let mut row =
-                row.filter(|row| row.spelling == lowercase || row.foreign.contains(&lowercase.as_str()));
-            let spelling = row.next()?.spelling;
-            return Some(message!("`{spelling}` is written between its operands: `x {spelling} y`"));
-        }
-    };
-    Some(help.to_owned())
 }
 
 fn argument_count_phrase(least: usize, most: usize, is_variadic: bool) -> Message {

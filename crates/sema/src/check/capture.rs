@@ -3,9 +3,9 @@
 
 use super::pattern::regex_too_large;
 use super::{Checked, Checker};
-use crate::hir::{Const, Expr, ExprKind};
+use crate::hir::{Const, Expr, ExprKind, Term};
 use regex_syntax::hir::{Hir, HirKind};
-use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::span::Span;
 use rulec_base::{broken_invariant, message, text};
 use rulec_lang::builtins::Function;
@@ -141,6 +141,7 @@ impl Checker<'_> {
         }
         let elements = constant.elements().into_iter().flatten().filter_map(Value::as_str);
         let texts: Vec<&str> = constant.as_str().into_iter().chain(elements).collect();
+        self.warn_never_empty((op, &texts), call, span);
         let Some((pattern, group)) = capture_arguments(call) else { return };
         let Some(shown) = texts.first().copied().filter(|_| {
             let can_capture = |text: &&str| may_capture(pattern, group, text, mode);
@@ -166,6 +167,35 @@ impl Checker<'_> {
         });
     }
 
+    /// Warns about the comparison of a call such as `url_host(…)` with an empty text. Without a
+    /// result such a function returns no value. `texts` are the constant texts.
+    fn warn_never_empty(&mut self, (op, texts): (Op, &[&str]), call: &Expr, span: Span) {
+        let Some(reason) = self.reason_for_no_text(call).filter(|_| texts == [""]) else { return };
+        let code = if op == Op::Ne { Code::HoldsForEveryValue } else { Code::OutOfRange };
+        let test = if op == Op::Ne { "is present" } else { "is missing" };
+        let written = self.loaded.sources.slice(call.span);
+        let replacement = format!("{written} {test}");
+        let message = message!("`{written}` is never an empty text: it is missing if {reason}");
+        let help = message!("write `{replacement}`");
+        self.diagnostics.push(Diagnostic::new(code, span, message).help(help).likely_fix(span, replacement));
+    }
+
+    /// Returns why a call has no result, if its function never returns an empty text. `None` for
+    /// other values.
+    fn reason_for_no_text(&self, value: &Expr) -> Option<Message> {
+        match &value.kind {
+            ExprKind::Call(function @ (Function::UrlHost | Function::UrlScheme | Function::Nonblank), _) => {
+                function.info().missing_result_reason().cloned()
+            }
+            ExprKind::Read(inner, _) => self.reason_for_no_text(inner),
+            ExprKind::Let(id) => match self.program.let_body(*id) {
+                Term::Expr(body) => self.reason_for_no_text(body),
+                Term::Cond(_) => None,
+            },
+            _ => None,
+        }
+    }
+
     fn check_group(&mut self, groups: &[text::Group<'_>], group: &Expr) -> Checked<()> {
         let Some(wanted) = group.as_const().map(Const::value) else {
             let message = message!("the group of `capture` must be constant");
@@ -179,11 +209,20 @@ impl Checker<'_> {
         let diagnostic = Diagnostic::new(Code::UnknownCapture, group.span, message);
         let near =
             wanted.as_str().and_then(|name| self.nearest(name, groups.iter().filter_map(|group| group.name)));
+        // `"1"` and `"$1"` name a group in other languages; here a text is the name of a group.
+        let number = wanted.as_str().map(|text| text.trim().trim_start_matches(['$', '\\']));
+        let number = number.and_then(|text| text.parse::<u32>().ok());
+        let is_number = |number: &u32| *number == 0 || groups.iter().any(|group| group.number == *number);
+        if let Some(number) = number.filter(is_number) {
+            let help =
+                message!("a text is the name of a group, and a number counts the groups: write `{number}`");
+            return self.report(diagnostic.help(help).likely_fix(group.span, number.to_string()));
+        }
         self.report(match near {
             Some(near) => diagnostic
                 .help(message!("did you mean \"{near}\"?"))
                 .likely_fix(group.span, format!("\"{near}\"")),
-            None => diagnostic.help(groups_help(groups)),
+            None => diagnostic.help(groups_help(groups, wanted)),
         })
     }
 
@@ -193,18 +232,33 @@ impl Checker<'_> {
     }
 }
 
-fn groups_help(groups: &[text::Group<'_>]) -> rulec_base::diag::Message {
+fn groups_help(groups: &[text::Group<'_>], wanted: Value<'_>) -> Message {
     let name = |group: &text::Group<'_>| match group.name {
         Some(name) => format!("{} (\"{name}\")", group.number),
         None => group.number.to_string(),
     };
-    match groups.is_empty() {
-        true => {
+    let has_names = groups.iter().any(|group| group.name.is_some());
+    match (groups, wanted.as_str()) {
+        ([], _) => {
             message!("write parentheses around the part to capture, as in r\"#(\\d+)\" or r\"#(?<id>\\d+)\"")
         }
-        false => {
+        ([one], Some(wanted)) if !has_names && is_group_name(wanted) => message!(
+            "its group has no name: write `{}`, or name the group in the expression: `(?<{wanted}>…)`",
+            one.number
+        ),
+        ([_, ..], Some(_)) if !has_names => {
+            let numbers: Vec<String> = groups.iter().map(name).collect();
+            message!("its groups have no names, only numbers: {}", numbers.join(", "))
+        }
+        ([one], None) => message!("it has only the group {}", name(one)),
+        _ => {
             let names: Vec<String> = groups.iter().map(name).collect();
             message!("its groups are {}", names.join(", "))
         }
     }
+}
+
+fn is_group_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }

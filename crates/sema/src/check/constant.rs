@@ -1,6 +1,7 @@
 //! Checks constants: literals, and lists and records of literals. Evaluates them to JSON and infers
 //! their types.
 
+use super::meant::{MAX_COMPARED_FIELDS, find_enumeration_value};
 use super::read::element_kinds;
 use super::{AlreadyReported, Checked, Checker};
 use crate::hir::{Const, Expr, ExprKind};
@@ -10,6 +11,7 @@ use rulec_base::span::Span;
 use rulec_lang::ty::{Field, Kind, KindSet, Ty};
 use rulec_lang::value::{Value, parse_datetime};
 use rulec_syntax::ast::{self, Ident, Literal};
+use rulec_syntax::write::quote_string;
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
@@ -28,6 +30,7 @@ impl<'a> Checker<'a> {
             }
             ast::ExprKind::Record(entries) => self.constant_map(entries).map(Json::Object),
             _ => {
+                self.check_name_of_constant(expr, false)?;
                 let value = self.check_value(expr)?;
                 let Some(json) = constant_json_of(&value) else {
                     let help = message!(
@@ -39,6 +42,59 @@ impl<'a> Checker<'a> {
                 Ok(json.clone())
             }
         }
+    }
+
+    /// Reports an undeclared name where a constant belongs. It cannot be a field of the message,
+    /// but may be a misspelt definition or a text without quotes. `wants_list` is true for a list
+    /// of texts.
+    pub(super) fn check_name_of_constant(&mut self, expr: &'a ast::Expr, wants_list: bool) -> Checked<()> {
+        let ast::ExprKind::Name(name) = &expr.kind else { return Ok(()) };
+        let is_declared = self.scope.get(name).is_some()
+            || self.is_history_name(name)
+            || self.symbols.definitions.get(name).is_some()
+            || self.symbols.is_broken(name)
+            || self.fields.declared_roots().is_some_and(|roots| roots.get(name).is_some())
+            || self.output_alias.is_some_and(|(alias, _)| alias == name);
+        // The place decides the help for a word such as `empty` or `None`.
+        let message = message!("`{name}` is not declared");
+        let diagnostic = Diagnostic::new(Code::UnknownName, expr.span, message);
+        if is_declared || self.is_foreign_constant(name) || self.is_read_elsewhere(name, expr.span) {
+            return Ok(());
+        }
+        let diagnostic = match self.help_of_place(diagnostic, name, expr.span) {
+            Ok(helped) => return self.report(helped),
+            Err(diagnostic) => diagnostic,
+        };
+        let symbols = self.symbols.definitions.iter().filter(|symbol| symbol.node.is_value());
+        let near = self.nearest(name, symbols.map(|symbol| symbol.name.node.as_str()));
+        if near.is_some() {
+            return self.report_once_in_file(diagnostic.did_you_mean(expr.span, near));
+        }
+        if wants_list {
+            let help = message!("declare it: `list {name} = [\"a\", \"b\"]`, or write the texts here");
+            return self.report(diagnostic.help(help));
+        }
+        let roots = self.fields.declared_roots();
+        let value =
+            roots.and_then(|roots| find_enumeration_value(roots, name, &mut MAX_COMPARED_FIELDS.clone()));
+        let text = quote_string(value.as_deref().unwrap_or(name));
+        let help = message!("only a constant can stand here; a text is written in quotes: {text}");
+        self.report_once_in_file(diagnostic.help(help).likely_fix(expr.span, text))
+    }
+
+    /// True if a file without `input` reads this name at another place, so that it is a field of
+    /// the message. An entry of a record or list, as in `{ owner: ada }`, is not counted.
+    fn is_read_elsewhere(&self, name: &str, span: Span) -> bool {
+        if !self.fields.infers_types() || name == "text" {
+            return name == "text";
+        }
+        let Some(file) = self.loaded.sources.get(span.file) else { return true };
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '"' | '`');
+        file.text.match_indices(name).any(|(start, _)| {
+            let (before, after) = (&file.text[..start], &file.text[start + name.len()..]);
+            let is_word = !before.ends_with(is_part) && !after.starts_with(|c: char| c != '.' && is_part(c));
+            start != span.range().start && is_word && !before.trim_end().ends_with([':', '[', ',', '{'])
+        })
     }
 
     pub(super) fn constant_map(&mut self, entries: &'a [(Ident, ast::Expr)]) -> Checked<Map<String, Json>> {

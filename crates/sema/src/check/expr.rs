@@ -28,6 +28,7 @@ impl<'a> Checker<'a> {
             ast::ExprKind::Name(name) => self.resolve_name(name, span),
             ast::ExprKind::Field(..) | ast::ExprKind::Index(..) => self.check_path(expr).map(Term::Expr),
             ast::ExprKind::List(items) => {
+                self.check_joined_elements(items, span, false)?;
                 let mut elements = Vec::new();
                 for item in items {
                     elements.push(match &item.kind {

@@ -55,6 +55,7 @@ impl<'a> Checker<'a> {
                     examples.and_then(|examples| Ok(Trigger::Intent { examples, keywords: keywords? }))
                 }
             };
+            self.warn_blanks_in_text(None, &flow.id.node, flow.id.span);
             match trigger {
                 Ok(trigger) => self.program.flows.push(Flow {
                     name: name.node.as_str().into(),
@@ -180,6 +181,10 @@ impl<'a> Checker<'a> {
     }
 
     fn check_flow_texts(&mut self, list: &'a ast::Expr) -> Checked<Vec<Arc<str>>> {
+        if let ast::ExprKind::List(items) = &list.kind {
+            self.check_joined_elements(items, list.span, true)?;
+        }
+        self.check_name_of_constant(list, true)?;
         let term = self.check_term(list)?;
         let texts = match &term {
             Term::Expr(expr) => expr.as_const().and_then(|list| list.value().elements()),

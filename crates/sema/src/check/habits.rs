@@ -1,6 +1,8 @@
 //! Warns about expressions that compile, but mean something else in other languages: a name with a
 //! hyphen, and a property such as `length`.
 
+mod joined;
+
 use super::fields::function_for_property;
 use super::path::ConstantPath;
 use super::{Checked, Checker};

@@ -11,7 +11,7 @@ use rulec_syntax::ast::{self, StatementKind, TypeExpr, TypeKind};
 use std::sync::Arc;
 
 /// Maximum number of declared fields that are compared with one unknown name.
-const MAX_COMPARED_FIELDS: usize = 2000;
+pub(super) const MAX_COMPARED_FIELDS: usize = 2000;
 /// Maximum number of names in a declared path, such as three in `ctx.user.role`, that is suggested
 /// for an unknown name. Longer paths are not compared with the name.
 const MAX_PATH_NAMES: usize = 5;
@@ -249,7 +249,7 @@ fn find_similar_path<'t>(
 
 /// Returns the value of a declared enumeration that equals this text, with case ignored. `left` is
 /// the number of fields that may still be compared.
-fn find_enumeration_value(record: &RecordType, text: &str, left: &mut usize) -> Option<String> {
+pub(super) fn find_enumeration_value(record: &RecordType, text: &str, left: &mut usize) -> Option<String> {
     record.fields.iter().find_map(|field| {
         *left = left.checked_sub(1)?;
         let values = field.ty.values_or_element_values();

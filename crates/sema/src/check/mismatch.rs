@@ -12,6 +12,7 @@ use rulec_lang::builtins::Function;
 use rulec_lang::operators::{Op, OpInfo, Quantity, RightOperand, Search};
 use rulec_lang::ty::{Kind, KindSet, Ty};
 use rulec_syntax::ast;
+use rulec_syntax::parse::meant_number;
 use rulec_syntax::write::quote_string;
 
 impl<'a> Checker<'a> {
@@ -101,7 +102,14 @@ impl<'a> Checker<'a> {
     /// Returns the help text for a number that is compared with a text in quotes. `None` for other
     /// operands.
     fn number_and_word_help(&self, left: &Expr, right: &Expr) -> Option<Message> {
-        let text = right.as_const().and_then(|constant| constant.value().as_str())?;
+        let text =
+            |side: &Expr| side.as_const().and_then(|constant| constant.value().as_str().map(str::to_owned));
+        let (left, text) = match (text(left), text(right)) {
+            (None, Some(text)) => (left, text),
+            (Some(text), None) => (right, text),
+            _ => return None,
+        };
+        let text = text.as_str();
         if left.ty.kinds == KindSet::BOOL && matches!(text, "true" | "false") {
             let not = if text == "true" { "" } else { "not " };
             return Some(message!(
@@ -117,6 +125,9 @@ impl<'a> Checker<'a> {
         }
         if let Some(share) = self.share_of_bucket(left, text) {
             return Some(share);
+        }
+        if let Some(meant) = meant_number(text) {
+            return Some(message!("a number is written without quotes: write `{meant}`"));
         }
         Some(match text.trim().parse::<f64>() {
             Ok(_) => message!("a number is written without quotes: write `{}`", text.trim()),

@@ -21,15 +21,24 @@ const MESSAGE_WORDS: &[&str] = &[
     "self",
 ];
 
-/// Returns the help text for a path whose first name is unknown; `names` are all names of the path.
-/// If the path is a single name, also returns the path that can replace it. `None` if no declared
+/// Returns the help text for a path whose first name is unknown. Also returns the path that the
+/// author probably means, if it can replace the name. `names` are all names of the path.
+/// `is_near_field` is true for a name that is spelled almost like a field. `None` if no declared
 /// field fits.
-pub(super) fn meant_field(record: &RecordType, names: &[&str]) -> Option<(Message, Option<String>)> {
+pub(super) fn meant_field(
+    record: &RecordType,
+    names: &[&str],
+    is_near_field: impl Fn(&str) -> bool,
+) -> Option<(Message, Option<String>)> {
     if let [first, field, rest @ ..] = names {
         let is_message = MESSAGE_WORDS.contains(&first.to_lowercase().as_str());
-        let field = record.get(field).filter(|_| is_message)?;
+        let field = record.get(field).filter(|_| is_message || !is_near_field(first))?;
         let written = format_path(&quote_name(&field.name), rest.iter().copied());
-        return Some((message!("a message has no name: write `{written}` for this field"), None));
+        let help = match is_message {
+            true => message!("a message has no name: write `{written}` for this field"),
+            false => message!("no name precedes the fields of the message: write `{written}`"),
+        };
+        return Some((help, None));
     }
     let path = path_to_field(record, names)?;
     Some((message!("the message has this field in a record: write `{path}`"), Some(path)))

@@ -198,6 +198,7 @@ impl<'a> Checker<'a> {
         self.warn_fraction(&left, &start);
         self.warn_fraction(&left, &end);
         self.warn_other_unit(binary, &left, &end);
+        self.warn_unit_of_result((&left, &binary.right), span);
         let right = Operand::Range { start, end, inclusive, wraps };
         let test = Predicate { negated: binary.negated, ..Predicate::without_modifiers(Op::In, left, right) };
         Ok(Term::Cond(test.into_cond(span)))

@@ -8,6 +8,7 @@ use crate::hir::{Expr, ExprKind, SlotId};
 use rulec_base::diag::{Code, Diagnostic, Message, is_single_slip};
 use rulec_base::message;
 use rulec_base::span::Span;
+use rulec_lang::builtins::Function;
 use rulec_lang::ty::{InnerType, KindSet, RecordType, Ty};
 use rulec_syntax::ast::{self, Ident, Literal};
 use serde_json::Value as Json;
@@ -105,6 +106,7 @@ impl<'a> Checker<'a> {
                 match names.len() {
                     _ if !self.fields.infers_types() => {}
                     1 => self.warn_near_name(names[0], span),
+                    _ if self.warn_foreign_day(path) => {}
                     _ if self.fields.is_first_check_of_name(names[0]) => {
                         self.warn_near_local(names[0], path.segment_spans[0].0);
                     }
@@ -125,9 +127,7 @@ impl<'a> Checker<'a> {
                 }
                 Ok(Expr { kind: ExprKind::Slot(slot), ty, optional, span })
             }
-            Err(PathError::UnknownField { at: 0, record }) => {
-                self.report_unknown_root(names, path.segment_spans[0].0, &record)
-            }
+            Err(PathError::UnknownField { at: 0, record }) => self.report_unknown_root(path, &record),
             Err(PathError::UnknownField { at, record }) => {
                 let message = message!("`{}` has no field `{}`", names[..at].join("."), names[at]);
                 let declared_span = self.fields.declared_at(&names[..at]);
@@ -139,8 +139,8 @@ impl<'a> Checker<'a> {
                     message!("`{parent}` is {} and has no field `{}`", ty.with_article(), names[at]);
                 let mut diagnostic = Diagnostic::new(Code::UnknownField, path.segment_spans[at].0, message)
                     .label_declaration(self.fields.declared_at(&names[..at]));
-                if let Some(function) = function_for_property(names[at]) {
-                    diagnostic = diagnostic.help(message!("write `{function}({parent})`"));
+                if let Some(written) = function_of_property(names[at], &parent, &ty) {
+                    diagnostic = diagnostic.help(message!("write `{written}`"));
                 } else if ty.kinds == KindSet::LIST {
                     diagnostic = diagnostic.help(match ty.element().fields() {
                         Some(_) => message!("test its elements: `any x in {parent}: x.{} …`", names[at]),
@@ -149,6 +149,8 @@ impl<'a> Checker<'a> {
                             its index, as in `{parent}[0]`"
                         ),
                     });
+                } else {
+                    diagnostic = diagnostic.help(help_for_no_fields(&parent, &ty, true));
                 }
                 self.report(diagnostic)
             }
@@ -201,8 +203,13 @@ impl<'a> Checker<'a> {
             }
             Err(None) => {
                 let message = message!("{} has no field `{}`", base.ty.with_article(), name.node);
-                return self
-                    .report_with_type_origin(Diagnostic::new(Code::UnknownField, span, message), &base);
+                let parent = self.loaded.sources.slice(base.span);
+                let help = match function_of_property(&name.node, parent, &base.ty) {
+                    Some(written) => message!("write `{written}`"),
+                    None => help_for_no_fields(parent, &base.ty, false),
+                };
+                let diagnostic = Diagnostic::new(Code::UnknownField, span, message).help(help);
+                return self.report_with_type_origin(diagnostic, &base);
             }
         };
         self.narrow_field(&base, KindSet::DICT, &NarrowingReason::for_field(&name.node));
@@ -364,6 +371,27 @@ impl<'p> ConstantPath<'p> {
     fn push_segment(&mut self, name: &'p str, span: Span, is_plain_name: bool) {
         self.names.push(name);
         self.segment_spans.push((span, is_plain_name));
+    }
+}
+
+/// Returns the call that an author probably means by a property of a value, such as `len(text)` for
+/// `text.length`. `None` if there is no such function for the type.
+fn function_of_property(field: &str, value: &str, ty: &Ty) -> Option<String> {
+    let name = function_for_property(field)?;
+    let (_, kinds) = Function::from_name(name)?.info().params.first()?;
+    kinds.overlaps(ty.kinds).then(|| format!("{name}({value})"))
+}
+
+/// Returns the help text for a field of a value of a type without fields. `is_message_field` is
+/// true for a field of the message, whose declaration can change.
+fn help_for_no_fields(value: &str, ty: &Ty, is_message_field: bool) -> Message {
+    match ty.kinds {
+        KindSet::STRING => {
+            message!("functions and operators read a text, as in `len({value})` or `{value} contains \"a\"`")
+        }
+        KindSet::DATETIME => message!("functions read a time, as in `hour({value})` or `date({value})`"),
+        _ if is_message_field => message!("only records have fields: declare `{value}` as `{{ … }}`"),
+        _ => message!("only records have fields"),
     }
 }
 

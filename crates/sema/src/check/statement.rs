@@ -171,7 +171,12 @@ impl<'a> Checker<'a> {
                 let args = self.check_handler_args(name, args, params.as_ref(), condition);
                 let metadata = match metadata.as_slice() {
                     [] => Ok(self.no_metadata.clone()),
-                    entries => self.constant_map(entries).map(Arc::new),
+                    entries => {
+                        for (key, value) in entries {
+                            self.warn_blanks_in_identifier(Some(&key.node), value);
+                        }
+                        self.constant_map(entries).map(Arc::new)
+                    }
                 };
                 let name =
                     self.handler_names.get_or_insert_with(name.node.as_str(), |name| name.into()).clone();
@@ -372,6 +377,7 @@ impl<'a> Checker<'a> {
         {
             self.warn_group_reference(text, value.span, condition);
         }
+        self.warn_blanks_in_identifier(Some(&name.node), value);
         let value = self.check_value(value)?;
         let Some((params, declared)) = params else {
             let value = self.add_value(value);

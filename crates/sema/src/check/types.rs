@@ -283,6 +283,7 @@ impl<'a> Checker<'a> {
     fn collect_permissions(&mut self, requires: &[Spanned<String>]) -> Vec<Arc<str>> {
         let mut permissions: Vec<Arc<str>> = Vec::with_capacity(requires.len());
         for Spanned { node: permission, span } in requires {
+            self.warn_blanks_in_text(None, permission, *span);
             if permission.trim().is_empty() {
                 let message = message!("a permission without a name can never be granted");
                 let help = message!(

@@ -3,15 +3,23 @@
 //! or a table.
 
 use super::names::is_text_path;
-use super::{Checked, Checker, join_names, nested};
+use super::path::ConstantPath;
+use super::{AlreadyReported, Checked, Checker, join_names, nested};
 use crate::resolve::collect_names;
 use hashbrown::HashMap;
-use rulec_base::diag::{Code, Diagnostic, Message, is_single_slip, is_typing_error};
+use rulec_base::diag::{Code, Diagnostic, Label, Message, is_single_slip, is_typing_error};
 use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::operators::reserved_words;
-use rulec_lang::ty::RecordType;
+use rulec_lang::ty::{KindSet, RecordType};
 use rulec_syntax::ast::{self, Ident, Locals, StatementKind};
+
+/// The names of modules and classes of other languages that have the days and months.
+const CALENDARS: [&str; 8] =
+    ["time", "calendar", "datetime", "date", "dayofweek", "weekday", "weekdays", "month"];
+
+/// Maximum number of earlier diagnostics that are compared with a new one.
+const MAX_COMPARED_DIAGNOSTICS: usize = 200;
 
 /// A name that the files declare, but that has no value where it is used.
 #[derive(Clone, Copy)]
@@ -31,28 +39,39 @@ pub(super) struct OtherLocal<'a> {
 }
 
 impl<'a> Checker<'a> {
-    /// Reports a path whose first name is unknown. `record` has the fields of the message.
+    /// Reports a path whose first name is unknown. `record` has the fields of the message. A name
+    /// is reported only once in a file.
     pub(super) fn report_unknown_root<T>(
         &mut self,
-        names: &[&str],
-        name_span: Span,
+        path: &ConstantPath<'a>,
         record: &RecordType,
     ) -> Checked<T> {
-        let (name, names_of_path) = (names[0], names.len());
+        let diagnostic = self.unknown_root(path, record);
+        self.report_once_in_file(diagnostic)
+    }
+
+    /// Returns the diagnostic for a path whose first name is unknown.
+    fn unknown_root(&self, path: &ConstantPath<'a>, record: &RecordType) -> Diagnostic {
+        let names = path.names.as_slice();
+        let (name, names_of_path, name_span) = (names[0], names.len(), path.segment_spans[0].0);
         let diagnostic = Diagnostic::new(Code::UnknownName, name_span, message!("`{name}` is not declared"));
+        if let Some((help, fix)) = self.meant_day_or_month(path) {
+            let diagnostic = diagnostic.help(help);
+            return fix.into_iter().fold(diagnostic, |all, (span, text)| all.likely_fix(span, text));
+        }
         let diagnostic = match self.help_from_source(diagnostic, name, name_span) {
-            Ok(helped) => return self.report(helped),
+            Ok(helped) => return helped,
             Err(diagnostic) => diagnostic,
         };
         let diagnostic = match self.suggest_meant_value(diagnostic, name, name_span, record) {
-            Ok(suggested) => return self.report(suggested),
+            Ok(suggested) => return suggested,
             Err(diagnostic) => diagnostic,
         };
         let diagnostic = match self.name_of_no_value(name, diagnostic) {
-            Ok(found) => return self.report(found),
+            Ok(found) => return found,
             Err(diagnostic) => diagnostic,
         };
-        let diagnostic = if let Some(list) = self.list_around(name_span) {
+        if let Some(list) = self.list_around(name_span) {
             let help = message!(
                 "a list is written here, `list {list} = [\"a\", \"b\"]`, or read from a file with one element on \
                 each line, `list {list} = from \"{list}.txt\"`"
@@ -70,9 +89,14 @@ impl<'a> Checker<'a> {
         } else if let Some(element) = self.scope.binding_with_field(name) {
             let written = format!("{element}.{name}");
             diagnostic.did_you_mean(name_span, Some(&written))
-        } else if let Some((help, path)) = nested::meant_field(record, names) {
+        } else if let Some((help, meant)) =
+            nested::meant_field(record, names, |name| self.is_near_record(name, record))
+        {
             let diagnostic = diagnostic.help(help);
-            match path {
+            if let (true, Some((next, true))) = (names_of_path > 1, path.segment_spans.get(1)) {
+                return diagnostic.likely_fix(Span { end: next.start, ..name_span }, "");
+            }
+            match meant {
                 Some(path) => diagnostic.likely_fix(name_span, path),
                 None => diagnostic,
             }
@@ -98,8 +122,88 @@ impl<'a> Checker<'a> {
             ) });
             let is_certain = is_single_slip(name, names.iter().copied());
             diagnostic.suggest_or_help(name_span, self.nearest(name, names), help).certain_if(is_certain)
+        }
+    }
+
+    /// True for a name that is spelled almost like a value with fields: a record of the message, a
+    /// definition, or a name in scope.
+    fn is_near_record(&self, name: &str, record: &RecordType) -> bool {
+        let records = record.fields.iter().filter(|field| field.ty.kinds.overlaps(KindSet::DICT));
+        let records = records.map(|field| &*field.name);
+        let definitions = self.symbols.definitions.names();
+        let bound = self.scope.bindings().iter().map(|binding| &*binding.name);
+        self.nearest(name, records.chain(definitions).chain(bound)).is_some()
+    }
+
+    /// Reports an unknown name. If the file already has the same error, only adds the place to it.
+    pub(super) fn report_once_in_file<T>(&mut self, diagnostic: Diagnostic) -> Checked<T> {
+        let file = diagnostic.span().map(|span| span.file);
+        let removes_prefix =
+            |found: &Diagnostic| matches!(&*found.fixes, [fix] if fix.replacement.is_empty());
+        let mut latest = self.diagnostics.iter_mut().rev().take(MAX_COMPARED_DIAGNOSTICS);
+        let same = latest.find(|found| {
+            found.code == diagnostic.code
+                && found.message == diagnostic.message
+                && found.span().map(|span| span.file) == file
+                && (found.help == diagnostic.help
+                    || found.fixes.iter().all(|fix| fix.replacement.is_empty())
+                        && !found.fixes.is_empty()
+                        && removes_prefix(&diagnostic))
+        });
+        let Some(same) = same else { return self.report(diagnostic) };
+        // One definition may be checked at several uses.
+        let is_new = |span: Span| !same.labels.iter().any(|label| label.span == span);
+        if let Some(span) = diagnostic.span().filter(|span| is_new(*span)) {
+            same.labels.push(Label { span, text: message!("used here, too") });
+            same.fixes.extend(diagnostic.fixes);
+        }
+        Err(AlreadyReported)
+    }
+
+    /// Returns the remedy for a day or month of another language, such as `time.Saturday`: its
+    /// number, and the place that the number replaces. `None` for other paths.
+    fn meant_day_or_month(&self, path: &ConstantPath<'a>) -> Option<(Message, Option<(Span, String)>)> {
+        let names = path.names.as_slice();
+        let span = path.segment_spans[0].0.to(path.segment_spans[names.len() - 1].0);
+        let (function, number) = day_or_month(names)?;
+        let is_constant = names[names.len() - 1].starts_with(char::is_uppercase)
+            || names.len() == 1
+            || CALENDARS.contains(&names[0].to_lowercase().as_str());
+        let statement = self.statements().find(|statement| {
+            let place = statement.span;
+            place.file == span.file && (place.start..place.end).contains(&span.start)
+        })?;
+        let source = self.loaded.sources.slice(statement.span);
+        let before = source.get(..(span.start - statement.span.start) as usize)?.trim_end();
+        let after = source.get((span.end - statement.span.start) as usize..)?.trim_start();
+        let call = format!("{function}(");
+        let follows = before.ends_with(['=', '<', '>', '[', ',', '.']) || before.ends_with(" in");
+        let precedes = after.trim_start_matches(['=', '!', '<', '>']).trim_start().starts_with(&call);
+        if !is_constant || !(precedes || follows && before.contains(&call)) {
+            return None;
+        }
+        let help = match function {
+            "month" => message!("`month` gives 1 for January to 12 for December: write `{number}`"),
+            _ => message!("`weekday` gives 1 for Monday to 7 for Sunday: write `{number}`"),
         };
-        self.report(diagnostic)
+        Some((help, Some((span, number.to_string()))))
+    }
+
+    /// Warns about a path such as `DayOfWeek.SATURDAY` that is read as a field of the message.
+    /// Returns whether it warns.
+    pub(super) fn warn_foreign_day(&mut self, path: &ConstantPath<'a>) -> bool {
+        let Some((help, fix)) = self.meant_day_or_month(path) else { return false };
+        let span = path.segment_spans[0].0.to(path.segment_spans[path.names.len() - 1].0);
+        let message = message!("`{}` is read as a field of the message", path.names.join("."));
+        let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message).help(help);
+        let diagnostic = fix.into_iter().fold(diagnostic, |all, (span, text)| all.likely_fix(span, text));
+        self.diagnostics.push(diagnostic);
+        true
+    }
+
+    /// True for a constant of another language, such as `None`.
+    pub(super) fn is_foreign_constant(&self, name: &str) -> bool {
+        foreign_constant_help(name).is_some()
     }
 
     /// Warns about an undeclared field that is probably meant as something else: a field of the
@@ -343,6 +447,36 @@ fn root_with_field<'r>(record: &'r RecordType, names: &[&str]) -> Option<&'r str
 /// `false`. They can be corrected without asking the author.
 fn is_capital_bool(name: &str) -> bool {
     matches!(name, "True" | "TRUE" | "False" | "FALSE")
+}
+
+/// Returns the function and the number for a day or month of another language, such as `weekday`
+/// and 6 for `time.Saturday`. `None` for other paths.
+fn day_or_month(names: &[&str]) -> Option<(&'static str, usize)> {
+    const DAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+    const MONTHS: [&str; 12] = [
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+    ];
+    let last = names.last()?.to_lowercase();
+    let number = |words: &[&str]| {
+        let fits = |word: &str| word == last || last.len() == 3 && word.starts_with(&last);
+        words.iter().position(|word| fits(word)).map(|index| index + 1)
+    };
+    match (names.len() <= 3, number(&DAYS), number(&MONTHS)) {
+        (true, Some(day), _) => Some(("weekday", day)),
+        (true, _, Some(month)) => Some(("month", month)),
+        _ => None,
+    }
 }
 
 /// Returns a help text for a constant of another language, and the equivalent word of this language

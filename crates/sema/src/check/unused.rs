@@ -40,7 +40,11 @@ impl Checker<'_> {
         let has_decisions =
             self.program.rules.iter().any(|rule| kinds.contains(&tables[rule.table.index()].kind));
         let has_default = self.program.tables.iter().any(|table| table.default.is_some());
-        if !(has_decisions || has_default) || self.diagnostics.iter().any(Diagnostic::is_error) {
+        let only_imports =
+            self.main_statements().iter().all(|statement| matches!(statement.kind, Kind::Import { .. }));
+        if !(has_decisions || has_default || only_imports)
+            || self.diagnostics.iter().any(Diagnostic::is_error)
+        {
             return;
         }
         if has_decisions {
@@ -116,7 +120,20 @@ impl Checker<'_> {
         };
         let declared: HashSet<String> = main.statements.iter().flat_map(fields).collect();
         // Without an `input` of its own, the main file may need the `input` of the import.
+        // A file without routes of its own expects the routes of the import.
+        let has_routes = main.statements.iter().any(|statement| {
+            !matches!(
+                statement.kind,
+                Kind::Import { .. }
+                    | Kind::Default { .. }
+                    | Kind::Input { .. }
+                    | Kind::Settings { .. }
+                    | Kind::Handler { .. }
+                    | Kind::Test(_)
+            )
+        });
         let is_unused = |statement: &Statement| match &statement.kind {
+            Kind::Handler { .. } | Kind::Input { .. } | Kind::Type { .. } if !has_routes => true,
             Kind::Route(_) | Kind::Default { .. } | Kind::Settings { .. } | Kind::Test(_) => true,
             Kind::Import { .. } => true,
             Kind::Input { .. } => fields(statement).iter().all(|field| declared.contains(field)),

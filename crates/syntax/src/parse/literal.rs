@@ -2,7 +2,7 @@
 
 mod units;
 
-pub use units::UNITS;
+pub use units::{UNITS, meant_number};
 pub(super) use units::{decimal_and_octal_values, meant_unit, sum_of_durations, with_factor, with_unit};
 
 use crate::ast::Literal;

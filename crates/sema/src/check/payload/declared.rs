@@ -4,10 +4,13 @@
 use super::super::Checker;
 use super::super::always::{Accepted, accepted_values};
 use crate::hir::{
-    BindingId, Cond, Expr, ExprKind, Limits, Object, ObjectPath, ObjectStep, PayloadField, Shape,
+    BindingId, Cond, CondKind, Expr, ExprKind, Limits, Object, ObjectPath, ObjectStep, PayloadField, Shape,
 };
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::operators::Op;
+use rulec_lang::ty::Ty;
 use rulec_lang::value::Value;
 use rulec_syntax::ast::{self, RuleTest};
 use serde_json::Value as Json;
@@ -18,6 +21,7 @@ impl Checker<'_> {
     /// with an allowed value then violates the rule. `condition` is the author's condition.
     pub(super) fn warn_declared_values(&mut self, rule: &ast::RuleItem, condition: &Cond) {
         self.warn_contradiction_in_body(condition);
+        self.warn_presence_of_required(rule, condition);
         let parts = match rule.test {
             RuleTest::Require(_) => condition.conjuncts(),
             RuleTest::Forbid(_) => condition.alternatives(),
@@ -57,6 +61,45 @@ impl Checker<'_> {
             _ => message!("`require` gives what must hold: correct the condition, or the declaration"),
         };
         self.diagnostics.push(diagnostic.help(help));
+    }
+
+    /// Warns about `x is present` or `x is missing` for a required field in a larger condition. An
+    /// object without the field is refused before the rule.
+    fn warn_presence_of_required(&mut self, rule: &ast::RuleItem, condition: &Cond) {
+        let is_plain = matches!(condition.kind, CondKind::Predicate(_)) && rule.guard.is_none();
+        let mut tests = Vec::new();
+        collect_presence_tests(condition, &mut tests);
+        // A rule with this test alone gives a message of its own for a missing field.
+        if is_plain && matches!(rule.test, RuleTest::Require(_)) {
+            return;
+        }
+        let found = tests.into_iter().find(|(value, ..)| self.is_required_field(value));
+        let Some((value, holds, span)) = found else { return };
+        // A group that several payloads include is lowered several times.
+        if self.is_reported_at(Code::HoldsForEveryValue, span) {
+            return;
+        }
+        let slice = |span| self.loaded.sources.slice(span);
+        let (shown, name) = (slice(span), slice(value.span));
+        let inner = shown.strip_prefix('(').and_then(|shown| shown.strip_suffix(')'));
+        let shown = inner.unwrap_or(shown);
+        let message = match holds {
+            true => message!("`{shown}` always holds: the field is required"),
+            false => message!("`{shown}` never holds: the field is required"),
+        };
+        let last = name.rsplit('.').next().unwrap_or(name);
+        let help = message!("for a field that may be missing, write `?` after its name: `{last}?: …`");
+        self.diagnostics.push(Diagnostic::new(Code::HoldsForEveryValue, span, message).help(help));
+    }
+
+    /// True if an expression reads a field that every accepted object has.
+    fn is_required_field(&self, value: &Expr) -> bool {
+        let ExprKind::Slot(id) = &value.kind else {
+            return matches!(&value.kind, ExprKind::Read(inner, _) if self.is_required_field(inner));
+        };
+        let slot = self.fields.slot(*id);
+        let object = slot.root.as_ref().and_then(|root| self.object_of(root.id));
+        object.is_some_and(|object| has_required_path(object, &slot.path))
     }
 
     /// Returns the declaration of the field that an expression reads in the validated object;
@@ -100,6 +143,44 @@ impl Checker<'_> {
             Shape::Objects(elements) => Some(elements),
             _ => None,
         }
+    }
+}
+
+/// True if every accepted object has a value at this path.
+fn has_required_path(object: &Object, path: &[Arc<str>]) -> bool {
+    let [name, rest @ ..] = path else { return false };
+    let field = object.fields.iter().find(|field| field.name == *name);
+    let Some(field) = field.filter(|field| !field.optional && !field.nullable) else { return false };
+    match (&field.shape, rest) {
+        (_, []) => true,
+        (Shape::Object(inner), _) => has_required_path(inner, rest),
+        (Shape::Plain(ty), _) => is_required_in_type(ty, rest),
+        (Shape::Objects(_), _) => false,
+    }
+}
+
+fn is_required_in_type(ty: &Ty, path: &[Arc<str>]) -> bool {
+    let [name, rest @ ..] = path else { return true };
+    let field = ty.fields().and_then(|record| record.get(name));
+    field.is_some_and(|field| !field.optional && is_required_in_type(&field.ty, rest))
+}
+
+/// Collects the tests for presence in a condition: the tested value, whether the test holds for a
+/// present value, and its span.
+fn collect_presence_tests<'c>(cond: &'c Cond, tests: &mut Vec<(&'c Expr, bool, Span)>) {
+    match &cond.kind {
+        CondKind::And(parts) | CondKind::Or(parts) => {
+            parts.iter().for_each(|part| collect_presence_tests(part, tests));
+        }
+        CondKind::Not(inner) | CondKind::NotTrue(inner) => {
+            collect_presence_tests(inner, tests);
+        }
+        CondKind::Predicate(test) => match test.op {
+            Some(Op::IsPresent) => tests.push((&test.left, !test.negated, cond.span)),
+            Some(Op::IsMissing) => tests.push((&test.left, test.negated, cond.span)),
+            _ => {}
+        },
+        _ => {}
     }
 }
 

@@ -100,6 +100,39 @@ pub(in super::super) fn with_factor(digits: &str, word: &str) -> Option<String> 
     Some(groups.collect::<Vec<_>>().join("_"))
 }
 
+/// Returns the number that an author means by a text such as `10MB`, `5 minutes`, `$1,000` or `1k`,
+/// as it is written in rules. `None` for a text that is no number with a unit.
+pub fn meant_number(text: &str) -> Option<String> {
+    let written = text.trim();
+    let plain = written.trim_start_matches(['$', '€', '£', '¥', '￥']).trim_start();
+    let plain = without_group_commas(plain);
+    let end = digits_end(&plain);
+    let (digits, unit) = (&plain[..end], plain[end..].trim());
+    if !digits.starts_with(|c: char| c.is_ascii_digit()) || digits.ends_with('.') {
+        return None;
+    }
+    let number = match unit {
+        "" if plain == written => return None,
+        "" | "$" | "€" | "£" | "¥" => digits.to_owned(),
+        _ => with_unit(digits, unit)
+            .or_else(|| with_factor(digits, unit))
+            .or_else(|| is_currency_or_counting_word(unit).then(|| digits.to_owned()))
+            .or_else(|| joined_duration(&plain))?,
+    };
+    super::parse_number(&number, false).is_ok().then_some(number)
+}
+
+/// Removes the commas of a number in groups of three digits, such as `1,000`.
+fn without_group_commas(text: &str) -> String {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != ',').unwrap_or(text.len());
+    let mut groups = text[..end].split(',');
+    let first = groups.next().is_some_and(|first| (1..=3).contains(&first.len()));
+    match first && end > 3 && groups.all(|group| group.len() == 3) {
+        true => format!("{}{}", text[..end].replace(',', "_"), &text[end..]),
+        false => text.to_owned(),
+    }
+}
+
 /// Returns the sum of durations, such as `90m` for `1h` and `30m`. The sum has the smallest of the
 /// units. `None` if an element is no whole number with a unit of time.
 pub(in super::super) fn sum_of_durations(parts: &[&str]) -> Option<String> {

@@ -5,7 +5,7 @@ use super::super::super::context::unexpected_token;
 use super::super::super::foreign;
 use super::super::{ParseFailure, Rule};
 use crate::lex::TokenKind;
-use rulec_base::diag::{Diagnostic, Message, comma_list};
+use rulec_base::diag::{Diagnostic, Message, comma_list, nearest};
 use rulec_base::message;
 use rulec_base::span::Span;
 
@@ -123,6 +123,7 @@ impl ParseFailure<'_, '_> {
                 message!("a branch begins with its name, and its conditions follow in braces"),
                 message!("write `branch ID {{ CONDITION }}`"),
             ),
+            _ if self.is_found_word() && next == "branch" => self.word_before_branch(),
             _ if self.is_found_word() && matches!(next, ":" | "{" | "=" | "->" | "=>") => self
                 .unexpected_token(
                     message!("a branch begins with `branch`"),
@@ -130,6 +131,18 @@ impl ParseFailure<'_, '_> {
                 ),
             _ => None,
         }
+    }
+
+    /// Returns the diagnostic for a word before `branch` other than `default`.
+    fn word_before_branch(&self) -> Option<Diagnostic> {
+        let (found, name) = (self.found_text, self.text_of(self.token_index + 2));
+        let message = message!("no branch begins with `{found}`");
+        let lower = found.to_lowercase();
+        if lower == "default" || nearest(&lower, ["default"]).is_some() {
+            return self.wanted_word(message, "default");
+        }
+        let help = message!("write `branch {name}`, or `default branch {name}` for all other messages");
+        self.unexpected_token(message, help)
     }
 
     fn case_in_other_words(&self) -> Option<Diagnostic> {
