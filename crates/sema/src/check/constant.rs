@@ -61,7 +61,7 @@ impl<'a> Checker<'a> {
         if is_declared || self.is_foreign_constant(name) || self.is_read_elsewhere(name, expr.span) {
             return Ok(());
         }
-        let diagnostic = match self.help_of_place(diagnostic, name, expr.span) {
+        let diagnostic = match self.help_from_source(diagnostic, name, expr.span) {
             Ok(helped) => return self.report(helped),
             Err(diagnostic) => diagnostic,
         };
