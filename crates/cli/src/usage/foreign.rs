@@ -162,7 +162,10 @@ pub(super) fn needless_option_tip<'t>(
             message!("`rulec fmt` writes the files in place; remove `{written}`")
         }
         name if path == ["diff"] && DIFF_OPTIONS.contains(&name) && !has(name) => {
-            message!("`rulec diff` compares what two versions decide, not their text: `{}`", usage())
+            // The unknown option may have a value, as in `--stat=80`.
+            let files = given.iter().copied().filter(|text| !text.starts_with('-'));
+            let files = files.map(shell_word).collect::<Vec<_>>().join(" ");
+            message!("`rulec diff` compares what two versions decide, not their text: `rulec diff {files}`")
         }
         "format" | "output-format" | "yaml" | "json" | "as" | "type" if !has("format") => {
             message!("`rulec {command}` has one format of output and no `{written}`: remove it")
