@@ -206,11 +206,10 @@ impl Binding {
         let mut binder = Binder { plan, needs, schema: &schema, options, problems: Vec::new() };
         let columns = binder.map_columns();
         let bound = binder.bind_in(ROOT_PATH, &columns, "");
-        let is_columnar =
-            bound.iter().all(BoundField::is_columnar) && !plan.reads_kind(ROOT_PATH, Kind::Dict);
+        let columnar = bound.iter().all(BoundField::is_columnar) && !plan.reads_kind(ROOT_PATH, Kind::Dict);
         match binder.problems {
             problems if problems.is_empty() => {
-                Ok(Binding { columns, bound, is_columnar, decimal_paths, schema })
+                Ok(Binding { columns, bound, is_columnar: columnar, decimal_paths, schema })
             }
             problems => Err(BindError { problems }),
         }
