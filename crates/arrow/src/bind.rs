@@ -68,7 +68,7 @@ impl ColumnsError {
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     json_columns: BTreeSet<String>,
-    allows_missing_columns: bool,
+    allows_missing: bool,
     has_untyped_cells: bool,
     adds_matched_column: bool,
     language: Language,
@@ -86,7 +86,7 @@ impl Options {
     /// Allows a field that the rules read to have no column. Such a field is missing in every row.
     #[must_use]
     pub fn allow_missing(self) -> Options {
-        Options { allows_missing_columns: true, ..self }
+        Options { allows_missing: true, ..self }
     }
 
     /// Declares that text columns have untyped cells, such as CSV cells. If the rules read only
@@ -206,11 +206,10 @@ impl Binding {
         let mut binder = Binder { plan, needs, schema: &schema, options, problems: Vec::new() };
         let columns = binder.map_columns();
         let bound = binder.bind_in(ROOT_PATH, &columns, "");
-        let is_columnar =
-            bound.iter().all(BoundField::is_columnar) && !plan.reads_kind(ROOT_PATH, Kind::Dict);
+        let columnar = bound.iter().all(BoundField::is_columnar) && !plan.reads_kind(ROOT_PATH, Kind::Dict);
         match binder.problems {
             problems if problems.is_empty() => {
-                Ok(Binding { columns, bound, is_columnar, decimal_paths, schema })
+                Ok(Binding { columns, bound, is_columnar: columnar, decimal_paths, schema })
             }
             problems => Err(BindError { problems }),
         }
@@ -361,8 +360,7 @@ impl Binder<'_> {
     /// the record batch or, for a field inside an object, among the columns of that object.
     /// `inside` contains the bound fields of an object that has the same fields in every row;
     /// `None` for any other field. `column_kinds` are the kinds of value that the column can
-    /// contain. `is_uniform` is true if the column type guarantees that all its values have one
-    /// type.
+    /// contain. `is_uniform` is true if the column type guarantees one type for all its values.
     fn bind_field(
         &self,
         index: usize,
@@ -430,10 +428,7 @@ impl Binder<'_> {
     /// Reports that the field `path` has no column, unless the rules or the options allow it to be
     /// missing. `names` are the existing columns, from which a similar name is suggested.
     fn report_missing<'n>(&mut self, path_id: PathId, path: &str, names: impl Iterator<Item = &'n str>) {
-        if self.options.allows_missing_columns
-            || self.plan.is_optional(path_id)
-            || !self.needs.contains(path_id)
-        {
+        if self.options.allows_missing || self.plan.is_optional(path_id) || !self.needs.contains(path_id) {
             return;
         }
         let names: Vec<&str> = names.collect();

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// input.
 pub fn take_stdin() -> Result<io::Stdin, CliError> {
     static STDIN_TAKEN: AtomicBool = AtomicBool::new(false);
-    if was_closed(0) {
+    if was_closed_at_start(0) {
         return Err(CliError::usage(message!("standard input cannot be read: it is closed")));
     }
     match STDIN_TAKEN.swap(true, Ordering::Relaxed) {
@@ -41,7 +41,7 @@ pub fn read_stdin(limit: u64) -> Result<Vec<u8>, CliError> {
 /// Returns standard output as a plain file. `std::io::Stdout` would silently ignore the write
 /// errors of an output that is open only for reading.
 pub fn open_stdout() -> Box<dyn Write + Send> {
-    if was_closed(1) {
+    if was_closed_at_start(1) {
         return Box::new(ClosedOutput);
     }
     #[cfg(unix)]
@@ -107,10 +107,10 @@ impl Write for ClosedOutput {
 }
 
 #[cfg(target_os = "linux")]
-use linux::was_closed;
+use linux::was_closed_at_start;
 
 #[cfg(not(target_os = "linux"))]
-fn was_closed(_: usize) -> bool {
+fn was_closed_at_start(_: usize) -> bool {
     false
 }
 
@@ -124,7 +124,7 @@ mod linux {
     static CLOSED_AT_START: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
 
     /// True if standard input (0) or output (1) was closed when the program began.
-    pub(super) fn was_closed(number: usize) -> bool {
+    pub(super) fn was_closed_at_start(number: usize) -> bool {
         CLOSED_AT_START[number].load(Ordering::Relaxed)
     }
 

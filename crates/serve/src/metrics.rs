@@ -3,7 +3,7 @@
 //! routes over a maximum number share one label value.
 
 use crate::limits::{LimitName, Limits};
-use crate::traffic::{RouteTraffic, Traffic, Window, busiest};
+use crate::traffic::{EventWindow, RouteTraffic, Traffic, busiest};
 use hashbrown::{Equivalent, HashMap};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
@@ -317,7 +317,7 @@ pub(crate) struct SetMetrics {
 /// The number of decisions of a route: since the start of the service, and in the last minute.
 struct RouteCounts {
     total_counter: Counter,
-    minute_window: Window,
+    minute_window: EventWindow,
 }
 
 impl RouteCounts {
@@ -383,7 +383,7 @@ impl SetMetrics {
                 RouteLabels { rules: self.name.clone(), entry: entry.to_owned(), route: route.to_owned() };
             RouteCounts {
                 total_counter: self.decisions.get_or_create_owned(&labels),
-                minute_window: Window::default(),
+                minute_window: EventWindow::default(),
             }
         };
         routes.entry(key).or_insert_with(new_counts).add(second);

@@ -29,7 +29,7 @@ use crate::metrics::{Metrics, SetMetrics};
 use crate::problem::Problem;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use history::VersionHistory;
-use loading::{Feed, SourceFiles};
+use loading::{SourceFeed, SourceFiles};
 use rulec::history::{MemoryStore, Store};
 use rulec::{Decision, Edit, LiveRules, Message, UnknownEntry};
 use serde::{Deserialize, Serialize};
@@ -56,7 +56,7 @@ pub struct RuleSet {
     files: SourceFiles,
     /// The watch of the source, and the task that puts its new versions into force. `None` if the
     /// source never changes.
-    feed: OnceLock<Feed>,
+    feed: OnceLock<SourceFeed>,
 }
 
 /// The recorded messages of a rule set.
@@ -72,7 +72,7 @@ pub(crate) enum Histories {
 pub type OpenHistory = Arc<dyn Fn(&str) -> Result<Arc<dyn Store>, Message> + Send + Sync>;
 
 /// The texts of a rule set's files, each with the name of its file.
-pub(crate) type Texts = Vec<(String, String)>;
+pub(crate) type FileTexts = Vec<(String, String)>;
 
 /// The status of the source of a rule set: how many versions were loaded and refused since the
 /// service started.
@@ -148,7 +148,7 @@ impl RuleSet {
     ///
     /// # Errors
     /// As [`Version::rules`].
-    pub(crate) fn version_and_texts(&self) -> Result<(Arc<Version>, Texts), Problem> {
+    pub(crate) fn version_and_texts(&self) -> Result<(Arc<Version>, FileTexts), Problem> {
         let _no_change = self.lock_version_history();
         let version = self.active.load_full();
         version.rules()?;

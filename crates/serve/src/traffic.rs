@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use time::OffsetDateTime;
 
-/// Number of seconds for which a [`Window`] counts events.
+/// Number of seconds for which an [`EventWindow`] counts events.
 pub(crate) const WINDOW_SECONDS: usize = 60;
 /// Maximum number of samples: recent messages that are stored to be explained later.
 const MAX_SAMPLES: usize = 32;
@@ -36,18 +36,21 @@ const MAX_LISTED_ROUTES: usize = 50;
 /// Counts events by second. Each cell holds a second in its upper half, and the count of that
 /// second in its lower half. So a cell whose second has passed needs no clearing.
 #[derive(Debug)]
-pub(crate) struct Window {
+pub(crate) struct EventWindow {
     total_events: AtomicU64,
     second_cells: [AtomicU64; WINDOW_SECONDS],
 }
 
-impl Default for Window {
-    fn default() -> Window {
-        Window { total_events: AtomicU64::new(0), second_cells: std::array::from_fn(|_| AtomicU64::new(0)) }
+impl Default for EventWindow {
+    fn default() -> EventWindow {
+        EventWindow {
+            total_events: AtomicU64::new(0),
+            second_cells: std::array::from_fn(|_| AtomicU64::new(0)),
+        }
     }
 }
 
-impl Window {
+impl EventWindow {
     /// Counts an event in the second `second`. The number of the first second is 1.
     pub fn add(&self, second: u64) {
         self.total_events.fetch_add(1, Ordering::Relaxed);
@@ -62,13 +65,13 @@ impl Window {
 
     /// Returns the number of events since the start, and the number in each of the seconds up to
     /// `now`, oldest first.
-    pub fn counts(&self, now: u64) -> Counts {
+    pub fn counts(&self, now: u64) -> EventCounts {
         let oldest = (now + 1).saturating_sub(WINDOW_SECONDS as u64);
         let count = |second: u64| {
             let cell = self.second_cells[(second % WINDOW_SECONDS as u64) as usize].load(Ordering::Relaxed);
             if cell >> 32 == second { (cell & u64::from(u32::MAX)) as u32 } else { 0 }
         };
-        Counts {
+        EventCounts {
             total: self.total_events.load(Ordering::Relaxed),
             per_second: (oldest..oldest + WINDOW_SECONDS as u64).map(count).collect(),
         }
@@ -77,19 +80,19 @@ impl Window {
 
 /// The numbers of events of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Counts {
+pub(crate) struct EventCounts {
     /// Number of events of this kind since the service started.
     total: u64,
     /// Number of events in each of the last [`WINDOW_SECONDS`] seconds, oldest first.
     per_second: Vec<u32>,
 }
 
-impl Counts {
+impl EventCounts {
     fn last_minute(&self) -> u64 {
         self.per_second.iter().map(|count| u64::from(*count)).sum()
     }
 
-    fn add(&mut self, other: &Counts) {
+    fn add(&mut self, other: &EventCounts) {
         self.total += other.total;
         self.per_second.resize(WINDOW_SECONDS, 0);
         self.per_second.iter_mut().zip(&other.per_second).for_each(|(sum, count)| *sum += count);
@@ -102,7 +105,7 @@ pub(crate) struct RouteTraffic {
     pub entry: String,
     pub route: String,
     #[serde(flatten)]
-    pub counts: Counts,
+    pub counts: EventCounts,
 }
 
 /// Returns the routes with the most decisions in the last minute, and the sum of the others as
@@ -116,7 +119,7 @@ pub(crate) fn busiest(routes: Vec<RouteTraffic>, other: &str) -> Vec<RouteTraffi
     rest.extend(routes.split_off(routes.len().min(MAX_LISTED_ROUTES)));
     if !rest.is_empty() {
         let mut sum =
-            RouteTraffic { entry: other.to_owned(), route: other.to_owned(), counts: Counts::default() };
+            RouteTraffic { entry: other.to_owned(), route: other.to_owned(), counts: EventCounts::default() };
         rest.iter().for_each(|route| sum.counts.add(&route.counts));
         routes.push(sum);
     }
@@ -125,7 +128,7 @@ pub(crate) fn busiest(routes: Vec<RouteTraffic>, other: &str) -> Vec<RouteTraffi
 
 /// A decided message that is stored, so that it can be explained when a user opens the traffic
 /// page.
-pub(crate) struct Sample {
+pub(crate) struct TrafficSample {
     time: OffsetDateTime,
     pub entry: String,
     chosen: Option<String>,
@@ -172,22 +175,22 @@ pub(crate) struct UnknownCondition {
 /// The live traffic of one rule set, except the counts of its routes.
 pub(crate) struct Traffic {
     service_start: Instant,
-    pub undecided: Window,
-    pub violations: Window,
-    pub invalid: Window,
+    pub undecided: EventWindow,
+    pub violations: EventWindow,
+    pub invalid: EventWindow,
     /// The time of the latest successful [`Traffic::claim_sample`], in milliseconds since the
     /// start, plus one. 0 before the first claim.
     last_sample: AtomicU64,
-    samples: Mutex<VecDeque<Arc<Sample>>>,
+    samples: Mutex<VecDeque<Arc<TrafficSample>>>,
 }
 
 impl Traffic {
     pub fn new() -> Traffic {
         Traffic {
             service_start: Instant::now(),
-            undecided: Window::default(),
-            violations: Window::default(),
-            invalid: Window::default(),
+            undecided: EventWindow::default(),
+            violations: EventWindow::default(),
+            invalid: EventWindow::default(),
             last_sample: AtomicU64::new(0),
             samples: Mutex::default(),
         }
@@ -218,7 +221,7 @@ impl Traffic {
         if elements.len() > MAX_SAMPLE_PAST || sizes.sum::<usize>() > MAX_SAMPLE_PAST_BYTES {
             return;
         }
-        let sample = Sample {
+        let sample = TrafficSample {
             time: OffsetDateTime::now_utc(),
             entry: decision.entry().to_owned(),
             chosen: route.map(str::to_owned),
@@ -234,7 +237,7 @@ impl Traffic {
         }
     }
 
-    fn lock_samples(&self) -> MutexGuard<'_, VecDeque<Arc<Sample>>> {
+    fn lock_samples(&self) -> MutexGuard<'_, VecDeque<Arc<TrafficSample>>> {
         self.samples.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -244,9 +247,9 @@ impl Traffic {
     pub fn near_misses(
         &self,
         language: Language,
-        explain: impl Fn(&Sample) -> Option<Explanation>,
+        explain: impl Fn(&TrafficSample) -> Option<Explanation>,
     ) -> (Vec<NearMiss>, Vec<UnknownCondition>) {
-        let samples: Vec<Arc<Sample>> = self.lock_samples().iter().rev().cloned().collect();
+        let samples: Vec<Arc<TrafficSample>> = self.lock_samples().iter().rev().cloned().collect();
         let end = Instant::now() + EXPLAIN_TIME_LIMIT;
         let (mut near, mut unknown) = (Vec::new(), BTreeMap::<(String, String), UnknownCondition>::new());
         for sample in &samples {
@@ -272,7 +275,7 @@ impl Traffic {
     }
 }
 
-impl Sample {
+impl TrafficSample {
     fn describe(&self, explanation: &Explanation, language: Language) -> Explained {
         let misses = explanation.near_misses();
         let texts = |texts: Vec<rulec::Message>| -> Vec<String> {
@@ -306,7 +309,7 @@ mod tests {
 
     #[test]
     fn a_window_forgets_what_is_older_than_a_minute() {
-        let window = Window::default();
+        let window = EventWindow::default();
         for second in [1, 1, 2, 59, 60, 61, 61] {
             window.add(second);
         }
@@ -315,13 +318,13 @@ mod tests {
         assert_eq!((counts.per_second[0], counts.per_second[57], counts.per_second[59]), (1, 1, 2));
         assert_eq!(counts.last_minute(), 5, "the first second has passed");
         assert_eq!(window.counts(500).last_minute(), 0);
-        assert_eq!(Window::default().counts(1).per_second, vec![0; WINDOW_SECONDS]);
+        assert_eq!(EventWindow::default().counts(1).per_second, vec![0; WINDOW_SECONDS]);
     }
 
     #[test]
     fn the_busiest_routes_are_listed_and_the_others_added_up() {
         let route = |number: u32| {
-            let counts = Counts { total: u64::from(number), per_second: vec![number; WINDOW_SECONDS] };
+            let counts = EventCounts { total: u64::from(number), per_second: vec![number; WINDOW_SECONDS] };
             RouteTraffic { entry: "routes".to_owned(), route: format!("r{number}"), counts }
         };
         let uncounted = RouteTraffic { route: "_other".to_owned(), ..route(70) };

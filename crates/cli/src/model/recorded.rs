@@ -39,11 +39,11 @@ struct RecordedAnswer {
 
 /// A file of recorded answers of a language model, with its content in memory.
 pub struct AnswerFile {
-    contents: Mutex<Contents>,
+    contents: Mutex<AnswerFileContents>,
 }
 
 #[derive(Default)]
-struct Contents {
+struct AnswerFileContents {
     /// The answers by the key of the request. If several lines have the same key, the first one
     /// counts.
     answers: HashMap<String, ModelAnswer>,
@@ -55,7 +55,7 @@ struct Contents {
 impl AnswerFile {
     /// Reads a file of recorded answers of a language model.
     pub fn read(path: &Path) -> Result<AnswerFile, CliError> {
-        let mut contents = Contents::default();
+        let mut contents = AnswerFileContents::default();
         let (bytes, name) = files::read_file(path)?;
         for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
             let line = line.trim_ascii();
@@ -120,7 +120,7 @@ impl AnswerFile {
         Ok(answer)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Contents> {
+    fn lock(&self) -> MutexGuard<'_, AnswerFileContents> {
         self.contents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -2,7 +2,7 @@
 //! into force.
 
 use super::RuleSet;
-use super::loading::{Feed, Loaders, StartError};
+use super::loading::{Loaders, SourceFeed, StartError};
 use rulec_runtime::route::WatchedRules;
 use std::path::Path;
 use std::sync::{Arc, Weak};
@@ -25,7 +25,7 @@ pub(super) async fn open(
     let watched = watched.map_err(|error| StartError::of_rules(path, error))?;
     let set = Arc::new(loaders.rule_set(name, watched.rules(), main, Some(disk))?);
     let task = tokio::spawn(feed(Arc::downgrade(&set), watched.clone())).abort_handle();
-    let _ = set.feed.set(Feed::new(move || watched.check(), task));
+    let _ = set.feed.set(SourceFeed::new(move || watched.check(), task));
     Ok(set)
 }
 

@@ -81,15 +81,15 @@ pub(crate) fn compiler() -> Compiler {
 }
 
 /// The watch of a source, and the task that puts its new versions into force.
-pub(super) struct Feed {
+pub(super) struct SourceFeed {
     check_source: Box<dyn Fn() + Send + Sync>,
     task: AbortHandle,
 }
 
-impl Feed {
+impl SourceFeed {
     /// Creates a feed. `check` makes the task `task` check soon whether the source has changed.
-    pub fn new(check: impl Fn() + Send + Sync + 'static, task: AbortHandle) -> Feed {
-        Feed { check_source: Box::new(check), task }
+    pub fn new(check: impl Fn() + Send + Sync + 'static, task: AbortHandle) -> SourceFeed {
+        SourceFeed { check_source: Box::new(check), task }
     }
 
     pub fn check_source(&self) {
@@ -97,7 +97,7 @@ impl Feed {
     }
 }
 
-impl Drop for Feed {
+impl Drop for SourceFeed {
     fn drop(&mut self) {
         self.task.abort();
     }

@@ -2,7 +2,7 @@
 //! fetched or loaded, the last good version stays in force.
 
 use super::RuleSet;
-use super::loading::{Feed, Loaders, StartError};
+use super::loading::{Loaders, SourceFeed, StartError};
 use axum::http::Uri;
 use rulec::{Compiler, LiveRules, LoadError, Loader, Message, artifact};
 use rulec_base::message;
@@ -146,7 +146,7 @@ pub(super) async fn open(
     let check_signal = Arc::new(Notify::new());
     let poll = poll_address(Arc::downgrade(&set), fetcher, seen, remote.interval, check_signal.clone());
     let task = tokio::spawn(poll).abort_handle();
-    let _ = set.feed.set(Feed::new(move || check_signal.notify_one(), task));
+    let _ = set.feed.set(SourceFeed::new(move || check_signal.notify_one(), task));
     Ok(set)
 }
 

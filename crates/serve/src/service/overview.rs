@@ -4,7 +4,7 @@ use super::Service;
 use super::other::to_json_bytes;
 use crate::log::DecisionLog;
 use crate::problem::{Problem, finding_json};
-use crate::rules::{RuleSet, Texts, Version, compiler};
+use crate::rules::{FileTexts, RuleSet, Version, compiler};
 use rulec::{Rules, TableKind, payload};
 use rulec_lang::value::format_datetime;
 use serde_json::{Map, Value as Json, json};
@@ -40,7 +40,7 @@ impl Service {
 
 /// Returns the full description of one version: the short description, and the entries (such as
 /// tables), schemas, findings and texts.
-fn full_description(set: &RuleSet, version: &Version, texts: Texts) -> Result<Json, Problem> {
+fn full_description(set: &RuleSet, version: &Version, texts: FileTexts) -> Result<Json, Problem> {
     let mut description = short_description(set, version)?;
     let rules = version.rules()?;
     let workflows = rules.program().workflows.iter().map(|workflow| &*workflow.name);

@@ -5,7 +5,7 @@ use super::other::to_json_bytes;
 use super::why::explain;
 use crate::problem::Problem;
 use crate::rules::RuleSet;
-use crate::traffic::{Counts, NearMiss, RouteTraffic, UnknownCondition, WINDOW_SECONDS};
+use crate::traffic::{EventCounts, NearMiss, RouteTraffic, UnknownCondition, WINDOW_SECONDS};
 use rulec::{Explanation, Language};
 use rulec_lang::value::format_datetime;
 use rulec_runtime::route::Credentials;
@@ -30,11 +30,11 @@ struct SetTraffic {
     generation: u64,
     routes: Vec<RouteTraffic>,
     /// Number of messages for which no route was chosen.
-    undecided: Counts,
+    undecided: EventCounts,
     /// Number of messages that violate the input contract (the `input` statement).
-    violations: Counts,
+    violations: EventCounts,
     /// Number of messages that are not JSON objects.
-    invalid: Counts,
+    invalid: EventCounts,
     near_misses: Vec<NearMiss>,
     unknown: Vec<UnknownCondition>,
 }
