@@ -164,7 +164,7 @@ pub(super) fn needless_option_tip<'t>(
         name if path == ["diff"] && DIFF_OPTIONS.contains(&name) && !has(name) => {
             // The unknown option may have a value, as in `--stat=80`.
             let files = given.iter().copied().filter(|text| !text.starts_with('-'));
-            let files = files.map(shell_word).collect::<Vec<_>>().join(" ");
+            let files = files.map(quote_for_shell).collect::<Vec<_>>().join(" ");
             message!("`rulec diff` compares what two versions decide, not their text: `rulec diff {files}`")
         }
         "format" | "output-format" | "yaml" | "json" | "as" | "type" if !has("format") => {
