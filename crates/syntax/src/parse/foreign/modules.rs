@@ -37,8 +37,8 @@ pub(in super::super) fn module_call(base: &str, name: &str, args: &str) -> Optio
     }
     let args = split_arguments(args)?;
     // A value with this name has methods without a value among their arguments: `str.slice(2, 5)`.
-    let is_value = |arg: &&str| arg.starts_with(|c: char| c.is_alphabetic() || c == '_') && !is_text(arg);
-    if !args.iter().any(|arg| is_value(&arg)) {
+    let is_value = |arg: &str| arg.starts_with(|c: char| c.is_alphabetic() || c == '_') && !is_text(arg);
+    if !args.iter().any(|arg| is_value(arg)) {
         return None;
     }
     let lower = name.to_lowercase().replace('_', "");
