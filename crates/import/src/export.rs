@@ -43,7 +43,7 @@ pub struct Exported {
 
 /// Result of writing an element of the rules, such as a condition, as JSON. The error is the reason
 /// why the JSON format cannot express this element.
-type Written<T> = Result<T, Message>;
+type WriteResult<T> = Result<T, Message>;
 
 impl System {
     /// Writes rules as a JSON document in the format of this system. Importing the document gives
@@ -70,9 +70,9 @@ struct ItemList {
     items: Vec<Json>,
     /// Elements that an import skipped and kept in a comment, with their positions in the list. The
     /// positions are in decreasing order.
-    kept: Vec<(usize, Json)>,
+    kept_items: Vec<(usize, Json)>,
     /// The path of the list in the document.
-    path: Vec<PathStep>,
+    list_path: Vec<PathStep>,
 }
 
 impl ItemList {
@@ -80,22 +80,22 @@ impl ItemList {
     /// with their positions in increasing order.
     fn new(path: Vec<PathStep>, mut kept: Vec<(usize, Json)>) -> Self {
         kept.reverse();
-        ItemList { items: Vec::new(), kept, path }
+        ItemList { items: Vec::new(), kept_items: kept, list_path: path }
     }
 
     /// Adds the kept elements that come next: an element is added when the list is as long as the
     /// element's position.
     fn add_kept(&mut self) {
-        while let Some((_, item)) = self.kept.pop_if(|(position, _)| *position <= self.items.len()) {
+        while let Some((_, item)) = self.kept_items.pop_if(|(position, _)| *position <= self.items.len()) {
             self.items.push(item);
         }
     }
 
     /// Adds the JSON of a rule. If the JSON format cannot express the rule, reports the rule as
     /// skipped.
-    fn push(&mut self, kind: ItemKind, name: &str, written: Written<Json>, report: &mut ReportBuilder) {
+    fn push(&mut self, kind: ItemKind, name: &str, written: WriteResult<Json>, report: &mut ReportBuilder) {
         self.add_kept();
-        let mut steps = self.path.clone();
+        let mut steps = self.list_path.clone();
         match written {
             Ok(item) => {
                 steps.push(PathStep::Index(self.items.len()));
@@ -107,7 +107,7 @@ impl ItemList {
     }
 
     fn finish(mut self) -> Vec<Json> {
-        self.items.extend(self.kept.into_iter().rev().map(|(_, item)| item));
+        self.items.extend(self.kept_items.into_iter().rev().map(|(_, item)| item));
         self.items
     }
 }

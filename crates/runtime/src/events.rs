@@ -61,7 +61,7 @@ struct BusInner<E> {
     /// The current list of middleware. [`Bus::add_middleware`] replaces the whole list, so an event
     /// that already passes through the old list is not affected.
     middleware: Mutex<Arc<[Middleware<E>]>>,
-    limit: Option<Duration>,
+    middleware_limit: Option<Duration>,
     subscribers: Mutex<Vec<Arc<Queue<E>>>>,
 }
 
@@ -69,7 +69,7 @@ struct BusInner<E> {
 #[must_use]
 pub struct BusBuilder<E> {
     middleware: Vec<Middleware<E>>,
-    limit: Option<Duration>,
+    middleware_limit: Option<Duration>,
 }
 
 /// How a published event was delivered to the subscribers.
@@ -120,21 +120,27 @@ impl<E: Clone + Send + 'static> BusBuilder<E> {
     /// Sets the time limit of each middleware call. A call that exceeds the limit is aborted, and
     /// its event is stopped. Default: no limit.
     pub fn time_limit(mut self, limit: Duration) -> Self {
-        self.limit = Some(limit);
+        self.middleware_limit = Some(limit);
         self
     }
 
     /// Builds the event bus, which has no subscribers yet.
     pub fn build(self) -> Bus<E> {
         let middleware = Mutex::new(self.middleware.into());
-        Bus { inner: Arc::new(BusInner { middleware, limit: self.limit, subscribers: Mutex::default() }) }
+        Bus {
+            inner: Arc::new(BusInner {
+                middleware,
+                middleware_limit: self.middleware_limit,
+                subscribers: Mutex::default(),
+            }),
+        }
     }
 }
 
 impl<E: Clone + Send + 'static> Bus<E> {
     /// Starts building an event bus, to which middleware can be added.
     pub fn builder() -> BusBuilder<E> {
-        BusBuilder { middleware: Vec::new(), limit: None }
+        BusBuilder { middleware: Vec::new(), middleware_limit: None }
     }
 
     /// Appends a middleware to a bus that may already be in use; see [`BusBuilder::middleware`].
@@ -231,7 +237,7 @@ impl<E: Clone + Send + 'static> Bus<E> {
 
     async fn run_middleware(&self, mut event: E) -> Result<E, Stopped> {
         for (name, function) in self.inner.middleware().iter() {
-            let reason = match task::call_function(self.inner.limit, function, event).await {
+            let reason = match task::call_function(self.inner.middleware_limit, function, event).await {
                 Ok(Flow::Pass(changed_event)) => {
                     event = changed_event;
                     continue;

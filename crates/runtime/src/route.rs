@@ -175,13 +175,13 @@ impl Router {
     /// Must run inside a tokio runtime with its timer enabled. If the returned future is dropped,
     /// the handler is aborted and the decision is logged as `cancelled`.
     pub async fn route(&self, message: impl Into<Arc<Json>>) -> Outcome {
-        self.route_with(message.into(), None).await
+        self.route_with_hooks(message.into(), None).await
     }
 
     /// Like [`Router::route`], but with the given permissions instead of
     /// [`RouterBuilder::permissions`].
     pub async fn route_as(&self, message: impl Into<Arc<Json>>, permissions: &Permissions) -> Outcome {
-        self.route_with(message.into(), Some(permissions)).await
+        self.route_with_hooks(message.into(), Some(permissions)).await
     }
 
     /// Like [`Router::route`], for any value that serializes to a JSON object. If JSON cannot
@@ -211,13 +211,13 @@ impl Router {
         permissions: Option<&Permissions>,
     ) -> Outcome {
         match message {
-            Ok(message) => self.route_with(Arc::new(message), permissions).await,
-            Err(error) => self.refuse(error.to_string()),
+            Ok(message) => self.route_with_hooks(Arc::new(message), permissions).await,
+            Err(error) => self.refuse_message(error.to_string()),
         }
     }
 
     /// Counts a message that cannot be decided, and returns its outcome with the reason `error`.
-    fn refuse(&self, error: String) -> Outcome {
+    fn refuse_message(&self, error: String) -> Outcome {
         let result = HandlerOutcome::Invalid { error };
         let entry = self.shared.entry.as_deref().unwrap_or(ROUTES_TABLE).to_owned();
         self.shared.stats.count_message(&entry, None, result.kind(), Duration::ZERO);
@@ -228,12 +228,12 @@ impl Router {
     /// the hooks after the handler. If a hook before the decision fails, the message is not
     /// decided. `permissions` are the sender's permissions; if `None`, the router's permission
     /// function computes them.
-    async fn route_with(&self, original: Arc<Json>, permissions: Option<&Permissions>) -> Outcome {
+    async fn route_with_hooks(&self, original: Arc<Json>, permissions: Option<&Permissions>) -> Outcome {
         let hooks = &self.shared.hooks;
         let message = match hooks.call_before(original.clone()).await {
             Ok(message) => message,
             Err(error) => {
-                let outcome = self.refuse(error);
+                let outcome = self.refuse_message(error);
                 return hooks.call_after(&original, &original, outcome).await;
             }
         };
@@ -273,7 +273,7 @@ impl Router {
     /// targets has no handler. The old rules stay active.
     pub fn swap(&self, rules: impl Into<LiveRules>) -> Result<Swapped, RouterError> {
         let next = self.validate(rules.into())?;
-        Ok(self.activate(next, &mut self.lock_switching()))
+        Ok(self.activate(next, &mut self.lock_previous_rules()))
     }
 
     /// Returns the active rules. If the router was built from `LiveRules`, the caller can insert,
@@ -318,7 +318,7 @@ impl Router {
 
     /// Takes the lock that prevents other changes of the active and shadow rules. Decisions need no
     /// lock, so they never wait for a change.
-    fn lock_switching(&self) -> MutexGuard<'_, PreviousRules> {
+    fn lock_previous_rules(&self) -> MutexGuard<'_, PreviousRules> {
         self.shared.previous.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

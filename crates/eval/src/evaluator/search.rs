@@ -14,8 +14,8 @@ struct SearchState {
     /// Rules whose `goto` led to the current table, in the order in which the search followed the
     /// `goto`s.
     goto_rules: SmallVec<[RuleId; 4]>,
-    /// For each table, whether its search has begun. A table is not searched twice: if its
-    /// first search had chosen a statement, the decision would have ended.
+    /// For each table, whether its search has begun. A table is not searched twice: if its first
+    /// search had chosen a statement, the decision would have ended.
     searched_tables: Vec<bool>,
 }
 
@@ -93,8 +93,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     }
 
     /// Adds to `choices` the statements that a table may choose. `searched_tables` says for each
-    /// table whether its search has begun; such a table is not searched again. Returns true
-    /// if the table certainly chooses one of the added statements.
+    /// table whether its search has begun; such a table is not searched again. Returns true if
+    /// the table certainly chooses one of the added statements.
     fn collect_possible_choices(
         &mut self,
         id: TableId,

@@ -3,7 +3,7 @@
 
 use super::comparison::write_condition;
 use super::routes::description;
-use super::{ItemList, Written, kept};
+use super::{ItemList, WriteResult, kept};
 use crate::choice::{CHOICE_NAME, NAME_KEYS, RESERVED_NAMES, default_condition_id, is_or_logic};
 use crate::compare;
 use crate::located::{JsonNode, PathStep};
@@ -165,7 +165,12 @@ fn id_of_branch(branch: &str) -> Option<String> {
     }
 }
 
-fn write_branch(rules: &Rules, rule: &Rule, spelling: Spelling, ids: &mut NameAllocator) -> Written<Json> {
+fn write_branch(
+    rules: &Rules,
+    rule: &Rule,
+    spelling: Spelling,
+    ids: &mut NameAllocator,
+) -> WriteResult<Json> {
     let mut kept = kept::members_before(rules.sources(), rule.span);
     // An import keeps a whole branch if none of its conditions can be used. This branch has a
     // condition now, so the kept original is not used.
@@ -201,7 +206,12 @@ fn write_branch(rules: &Rules, rule: &Rule, spelling: Spelling, ids: &mut NameAl
 
 /// Writes the condition at the position `position` of a branch, with the members that an import
 /// kept in a comment.
-fn write_kept_condition(rules: &Rules, cond: &Cond, spelling: Spelling, position: usize) -> Written<Json> {
+fn write_kept_condition(
+    rules: &Rules,
+    cond: &Cond,
+    spelling: Spelling,
+    position: usize,
+) -> WriteResult<Json> {
     let mut kept = kept::members_before(rules.sources(), cond.span);
     // An import keeps the original of a condition that an export would write differently. The
     // original is used, unless the author has changed the condition since the import.

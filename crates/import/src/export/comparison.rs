@@ -2,7 +2,7 @@
 //! with a constant or with another output. The importer writes some JSON conditions in a special
 //! form of rule syntax; this module recognizes these forms.
 
-use super::{Written, constant, ignores_case, message_path, pattern, unknown_condition};
+use super::{WriteResult, constant, ignores_case, message_path, pattern, unknown_condition};
 use crate::operator::{Comparison, Operator, VERBS, ValueType};
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::Op;
@@ -11,9 +11,9 @@ use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Predicate, Progra
 use serde_json::{Value as Json, json};
 
 /// One side of a JSON condition: the JSON object that describes it, and the type of its value.
-type Side = (Json, ValueType);
+type TypedSide = (Json, ValueType);
 
-pub(super) fn write_condition(program: &Program, cond: &Cond) -> Written<Json> {
+pub(super) fn write_condition(program: &Program, cond: &Cond) -> WriteResult<Json> {
     let CondKind::Predicate(test) = &cond.kind else { return Err(unknown_condition()) };
     write_test(program, test).unwrap_or_else(|| Err(unknown_condition()))
 }
@@ -21,7 +21,7 @@ pub(super) fn write_condition(program: &Program, cond: &Cond) -> Written<Json> {
 /// Writes a predicate of the rules as a JSON condition. `None` if the JSON format has no such
 /// condition; `Some(Err)` if there is a special reason, such as a regular expression that Python
 /// lacks.
-fn write_test(program: &Program, test: &Predicate) -> Option<Written<Json>> {
+fn write_test(program: &Program, test: &Predicate) -> Option<WriteResult<Json>> {
     if let (None, false) = (test.op, test.negated) {
         let (left, ty) = step_output(program, &test.left)?;
         let yes = literal_side(ValueType::Bool, json!(true));
@@ -43,17 +43,18 @@ fn write_test(program: &Program, test: &Predicate) -> Option<Written<Json>> {
         (_, true) => return None,
         (op, false) => op.info().spelling,
     };
-    if let Some(inner) = length_of(&test.left) {
-        return write_length(program, inner, spelling, right).map(Ok);
+    if let Some(inner) = argument_of_len(&test.left) {
+        return write_length_condition(program, inner, spelling, right).map(Ok);
     }
     let (left, left_type) = step_output(program, &test.left)?;
     if op == Op::Matches {
         let right = match constant(right) {
-            Some(Json::String(text)) => {
-                pattern::to_python_anchored(text).map(|text| literal_side(ValueType::String, text.into()))
-            }
+            Some(Json::String(text)) => pattern::to_anchored_python_regex(text)
+                .map(|text| literal_side(ValueType::String, text.into())),
             Some(_) => return None,
-            None => Ok(step_as_anchored_regex(program, right).or_else(|| non_text_step(program, right))?),
+            None => {
+                Ok(step_as_anchored_regex(program, right).or_else(|| non_text_step_output(program, right))?)
+            }
         };
         return Some(right.map(|right| condition_json(&left, ValueType::String, "regex_match", right)));
     }
@@ -88,7 +89,7 @@ fn write_never_true(program: &Program, left: &Expr, op: Op, right: &Expr) -> Opt
     if op != Op::Eq || !is_empty {
         return None;
     }
-    let sides: Vec<Side> = items.iter().map(|item| step_output(program, item)).collect::<Option<_>>()?;
+    let sides: Vec<TypedSide> = items.iter().map(|item| step_output(program, item)).collect::<Option<_>>()?;
     // In the original, an operator of another type than its left value is never true. The importer
     // uses this form only for conditions that would otherwise be true for some values.
     let other = |ty: ValueType| if ty == ValueType::List { ValueType::String } else { ValueType::List };
@@ -132,15 +133,15 @@ fn step_as_anchored_regex(program: &Program, expr: &Expr) -> Option<Json> {
 
 /// If `expr` is the output of a workflow step and is not a text, returns it as a side of a JSON
 /// condition; otherwise `None`. Such an output never matches as a regular expression.
-fn non_text_step(program: &Program, expr: &Expr) -> Option<Json> {
+fn non_text_step_output(program: &Program, expr: &Expr) -> Option<Json> {
     step_output(program, expr).filter(|(_, ty)| *ty != ValueType::String).map(|(side, _)| side)
 }
 
 /// Returns the JSON condition that compares the length of the step output `inner` with `right`.
 /// `spelling` is the operator, such as `>=`. `None` if the JSON format has no such condition.
-fn write_length(program: &Program, inner: &Expr, spelling: &str, right: &Expr) -> Option<Json> {
+fn write_length_condition(program: &Program, inner: &Expr, spelling: &str, right: &Expr) -> Option<Json> {
     let (left, operand_type) = step_output(program, inner)?;
-    let right = match length_of(right) {
+    let right = match argument_of_len(right) {
         Some(inner) => {
             let (right, ty) = step_output(program, inner)?;
             matches!(ty, ValueType::String | ValueType::List).then_some(right)?
@@ -191,14 +192,14 @@ fn python_string(text: &str) -> String {
     }
 }
 
-fn length_of(expr: &Expr) -> Option<&Expr> {
+fn argument_of_len(expr: &Expr) -> Option<&Expr> {
     match &expr.kind {
         ExprKind::Call(Function::Len, arguments) => arguments.first(),
         _ => None,
     }
 }
 
-fn right_side(program: &Program, expr: &Expr) -> Option<Side> {
+fn right_side(program: &Program, expr: &Expr) -> Option<TypedSide> {
     let Some(json) = constant(expr) else { return step_output(program, expr) };
     let ty = match json {
         Json::Null => return None,
@@ -213,7 +214,7 @@ fn right_side(program: &Program, expr: &Expr) -> Option<Side> {
 
 /// If `expr` is the typed output of a workflow step, such as `steps.parse.amount as number`,
 /// returns it as a side of a JSON condition. Otherwise `None`.
-fn step_output(program: &Program, expr: &Expr) -> Option<Side> {
+fn step_output(program: &Program, expr: &Expr) -> Option<TypedSide> {
     let ExprKind::Read(inner, kinds) = &expr.kind else { return None };
     let ExprKind::Slot(slot) = &inner.kind else { return None };
     let [root, step, output @ ..] = message_path(program, *slot)? else { return None };

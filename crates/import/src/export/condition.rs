@@ -3,7 +3,7 @@
 //! `ErrorCondition` becomes two comparisons. This module recognizes these forms and writes the
 //! original condition again.
 
-use super::{Written, constant, ignores_case, message_path, pattern, unknown_condition};
+use super::{WriteResult, constant, ignores_case, message_path, pattern, unknown_condition};
 use crate::derived::{LENGTH_STATEMENT, urgency_statements};
 use rulec::Rules;
 use rulec_base::broken_invariant;
@@ -15,7 +15,7 @@ use time::format_description::well_known::Rfc3339;
 
 /// The comparison operators of conditions on `ctx`, and their suffixes in JSON. The suffix follows
 /// the name of the compared field: `n__gt`.
-const SUFFIXES: [(Op, &str); 6] =
+const OPERATOR_SUFFIXES: [(Op, &str); 6] =
     [(Op::Gt, "gt"), (Op::Lt, "lt"), (Op::Ge, "gte"), (Op::Le, "lte"), (Op::Eq, "eq"), (Op::Ne, "ne")];
 
 pub(super) struct ConditionWriter<'p> {
@@ -41,20 +41,20 @@ impl<'p> ConditionWriter<'p> {
         }
     }
 
-    pub(super) fn write(&self, cond: &Cond) -> Written<Json> {
+    pub(super) fn write(&self, cond: &Cond) -> WriteResult<Json> {
         self.write_part(cond).unwrap_or_else(|| Err(unknown_condition()))
     }
 
     /// Writes a condition as JSON. `None` if the JSON format has no such condition. `Some(Err)`
     /// contains the reason why a part of the condition cannot be written.
-    fn write_part(&self, cond: &Cond) -> Option<Written<Json>> {
+    fn write_part(&self, cond: &Cond) -> Option<WriteResult<Json>> {
         match &cond.kind {
             CondKind::Const(true) => Some(Ok(json!({"type": "AndCondition", "conditions": []}))),
             CondKind::Const(false) => Some(Ok(json!({"type": "OrCondition", "conditions": []}))),
             CondKind::Not(inner) => Some(self.write(inner).map(negate)),
-            CondKind::And(parts) => Some(self.write_all(parts)),
+            CondKind::And(parts) => Some(self.write_conjunction(parts)),
             CondKind::Or(parts) => {
-                let parts: Written<Vec<Json>> = parts.iter().map(|part| self.write(part)).collect();
+                let parts: WriteResult<Vec<Json>> = parts.iter().map(|part| self.write(part)).collect();
                 Some(parts.map(|parts| json!({"type": "OrCondition", "conditions": parts})))
             }
             CondKind::Predicate(test) => {
@@ -68,11 +68,13 @@ impl<'p> ConditionWriter<'p> {
     /// Writes the operands of an `and` as JSON. In the rules, the type of the last error and the
     /// number of errors of this type are two conditions. In JSON they are one `ErrorCondition`, so
     /// this function joins them.
-    fn write_all(&self, parts: &[Cond]) -> Written<Json> {
+    fn write_conjunction(&self, parts: &[Cond]) -> WriteResult<Json> {
         let mut written: Vec<Json> = Vec::new();
         for part in parts {
             let count = match &part.kind {
-                CondKind::Predicate(test) => self.error_count(test).filter(|(kind, ..)| kind.is_some()),
+                CondKind::Predicate(test) => {
+                    self.error_count_comparison(test).filter(|(kind, ..)| kind.is_some())
+                }
                 _ => None,
             };
             let Some((kind, key, count)) = count else {
@@ -99,7 +101,7 @@ impl<'p> ConditionWriter<'p> {
     /// Reads a comparison of an error count, such as `(ctx.error_counts["Type"] ?? 0) > 1`. Returns
     /// the error type, the JSON key such as `occurrence_count__gt`, and the number. The error type
     /// is `None` if the condition counts errors of the same type as the last error.
-    fn error_count(&self, test: &Predicate) -> Option<(Option<String>, String, Json)> {
+    fn error_count_comparison(&self, test: &Predicate) -> Option<(Option<String>, String, Json)> {
         let ExprKind::Op(Op::Coalesce, count, Some(zero)) = &test.left.kind else { return None };
         if test.negated || constant(zero) != Some(&json!(0)) {
             return None;
@@ -126,10 +128,10 @@ impl<'p> ConditionWriter<'p> {
         };
         let Operand::Value(value) = &test.right else { return None };
         let number = constant(value).filter(|json| json.is_number())?;
-        Some((kind, format!("occurrence_count__{}", suffix(test.op?)?), number.clone()))
+        Some((kind, format!("occurrence_count__{}", operator_suffix(test.op?)?), number.clone()))
     }
 
-    fn write_test(&self, test: &Predicate) -> Option<Written<Json>> {
+    fn write_test(&self, test: &Predicate) -> Option<WriteResult<Json>> {
         let Some(op) = test.op else {
             // A boolean field that is a condition by itself is compared with true.
             let field = self.context_field(&test.left)?;
@@ -138,15 +140,16 @@ impl<'p> ConditionWriter<'p> {
         };
         let Operand::Value(right) = &test.right else { return None };
         let ignores_case = ignores_case(&test.mode)?;
-        if self.is_text(&test.left) {
-            return write_text(op, test, right, ignores_case);
+        if self.is_message_text(&test.left) {
+            return write_text_condition(op, test, right, ignores_case);
         }
         if let ExprKind::Call(Function::Similarity, arguments) = &test.left.kind {
             let [text, other] = arguments.as_slice() else {
                 broken_invariant!("`similarity` has two arguments");
                 return None;
             };
-            let (text, threshold) = (constant(other).filter(|_| self.is_text(text))?, constant(right)?);
+            let (text, threshold) =
+                (constant(other).filter(|_| self.is_message_text(text))?, constant(right)?);
             let is_threshold = op == Op::Ge && text.is_string() && threshold.is_number();
             return is_threshold
                 .then(|| Ok(json!({"type": "SimilarityCondition", "text": text, "threshold": threshold})));
@@ -154,14 +157,14 @@ impl<'p> ConditionWriter<'p> {
         if ignores_case || test.mode.word || test.mode.quantity.is_some() {
             return None;
         }
-        self.write_context(op, test, right)
+        self.write_context_condition(op, test, right)
     }
 
     /// Writes a predicate that reads a field of `ctx` as a JSON condition. `op` is the predicate's
     /// operator, and `right` is its right operand. `None` if it reads no such field, or if the JSON
     /// format has no such condition.
-    fn write_context(&self, op: Op, test: &Predicate, right: &Expr) -> Option<Written<Json>> {
-        if let Some((kind, key, count)) = self.error_count(test) {
+    fn write_context_condition(&self, op: Op, test: &Predicate, right: &Expr) -> Option<WriteResult<Json>> {
+        if let Some((kind, key, count)) = self.error_count_comparison(test) {
             return kind.is_none().then(|| Ok(json!({"type": "ErrorCondition", key: count})));
         }
         if let Some(path) = self.context_path(&test.left) {
@@ -202,23 +205,23 @@ impl<'p> ConditionWriter<'p> {
         }
     }
 
-    fn is_text(&self, expr: &Expr) -> bool {
-        self.path(expr).is_some_and(|path| path == ["text"])
+    fn is_message_text(&self, expr: &Expr) -> bool {
+        self.message_field_path(expr).is_some_and(|path| path == ["text"])
     }
 
-    fn path(&self, expr: &Expr) -> Option<Vec<&'p str>> {
+    fn message_field_path(&self, expr: &Expr) -> Option<Vec<&'p str>> {
         match &expr.kind {
             ExprKind::Slot(slot) => {
                 message_path(self.program, *slot).map(|path| path.iter().map(|key| &**key).collect())
             }
-            ExprKind::Read(inner, _) => self.path(inner),
+            ExprKind::Read(inner, _) => self.message_field_path(inner),
             _ => None,
         }
     }
 
     /// Returns the path of a field inside `ctx`; `None` for any other expression.
     fn context_path(&self, expr: &Expr) -> Option<Vec<&'p str>> {
-        match self.path(expr)?.as_slice() {
+        match self.message_field_path(expr)?.as_slice() {
             ["ctx", path @ ..] => Some(path.to_vec()),
             _ => None,
         }
@@ -241,24 +244,29 @@ fn negate(condition: Json) -> Json {
 /// key is the plain field name, unless this name itself ends like a comparison. `None` if JSON has
 /// no key for the comparison.
 fn context_key(field: &str, op: Op) -> Option<String> {
-    let suffix = suffix(op)?;
+    let suffix = operator_suffix(op)?;
     let is_plain = op == Op::Eq && !field.contains("__") && field != "type";
     let key = if is_plain { field.to_owned() } else { format!("{field}__{suffix}") };
     (!field.is_empty()).then_some(key)
 }
 
-fn suffix(op: Op) -> Option<&'static str> {
-    SUFFIXES.iter().find(|(known, _)| *known == op).map(|(_, suffix)| *suffix)
+fn operator_suffix(op: Op) -> Option<&'static str> {
+    OPERATOR_SUFFIXES.iter().find(|(known, _)| *known == op).map(|(_, suffix)| *suffix)
 }
 
 /// Writes a predicate on the message text as JSON. `op` is the predicate's operator, and `right` is
 /// its right operand. `ignores_case` is true if the predicate ignores case. `None` if the JSON
 /// format has no such condition; `Some(Err)` if Python has no such regular expression.
-fn write_text(op: Op, test: &Predicate, right: &Expr, ignores_case: bool) -> Option<Written<Json>> {
+fn write_text_condition(
+    op: Op,
+    test: &Predicate,
+    right: &Expr,
+    ignores_case: bool,
+) -> Option<WriteResult<Json>> {
     let value = constant(right)?;
     match (op, value, test.mode.quantity) {
         (Op::Matches, Json::String(text), None) => {
-            let pattern = pattern::to_python(text, ignores_case);
+            let pattern = pattern::to_python_regex(text, ignores_case);
             Some(pattern.map(|pattern| {
                 let mut condition = json!({"type": "RegexCondition", "pattern": pattern});
                 if ignores_case {

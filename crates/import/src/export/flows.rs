@@ -1,6 +1,6 @@
 //! Writes flows, and the tool that executes them, as JSON of the other system.
 
-use super::{ItemList, Written, constant, ignores_case, kept, key_step, pattern};
+use super::{ItemList, WriteResult, constant, ignores_case, kept, key_step, pattern};
 use crate::executor::{EXECUTOR_NAME, parameters_schema, with_description};
 use crate::flows::{NO_FLOW_COMMENT, label_of};
 use crate::kept::SETTINGS_KEY;
@@ -32,7 +32,7 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
     }
     let mut document = json!({ "flows": flows.finish() });
     let mut tools = ItemList::new(vec![key_step("tools")], kept::take_kept_list(&mut kept, "tools"));
-    if let Some(tool) = program.flow_tool.as_ref().filter(|tool| !is_placeholder(rules, tool)) {
+    if let Some(tool) = program.flow_tool.as_ref().filter(|tool| !is_empty_imported_tool(rules, tool)) {
         let written = write_tool(tool, kept::members_before(sources, tool.span));
         tools.push(ItemKind::Tool, &tool.name, written, report);
     }
@@ -49,7 +49,7 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
 }
 
 /// True for the empty tool that an import writes for a document without flows.
-fn is_placeholder(rules: &Rules, tool: &FlowTool) -> bool {
+fn is_empty_imported_tool(rules: &Rules, tool: &FlowTool) -> bool {
     rules.program().flows.is_empty()
         && tool.description.is_empty()
         && tool.parameter.is_empty()
@@ -66,7 +66,7 @@ fn write_flow(
     (id, flow): (FlowId, &Flow),
     is_literal: &mut Option<bool>,
     (mut kept, names): (Map<String, Json>, &mut NameAllocator),
-) -> Written<Json> {
+) -> WriteResult<Json> {
     let mut json = Map::new();
     json.insert("flow_id".to_owned(), json!(flow.id));
     // If a flow has no name of its own, the importer uses its id as the name.
@@ -133,7 +133,7 @@ fn write_patterns(
     program: &Program,
     id: FlowId,
     is_literal: &mut Option<bool>,
-) -> Written<(Op, Vec<String>)> {
+) -> WriteResult<(Op, Vec<String>)> {
     let (mut operator, mut patterns) = (Op::Contains, Vec::new());
     let table = program.table_named(FLOWS_TABLE).map(|table| &program.tables[table.index()]);
     for rule in table.iter().flat_map(|table| &table.order) {
@@ -143,7 +143,7 @@ fn write_patterns(
             continue;
         }
         let CondKind::Predicate(test) = &rule.condition.kind else { return Err(super::unknown_condition()) };
-        let fits = |literal: &bool| compares(test, pattern, *literal);
+        let fits = |literal: &bool| compares_with_pattern(test, pattern, *literal);
         match is_literal
             .map_or_else(|| [false, true].into_iter().find(fits), |known| Some(known).filter(fits))
         {
@@ -156,7 +156,7 @@ fn write_patterns(
         }
         operator = test.op.unwrap_or(operator);
         patterns.push(match operator {
-            Op::Matches => pattern::to_python(pattern, *is_literal != Some(true))?,
+            Op::Matches => pattern::to_python_regex(pattern, *is_literal != Some(true))?,
             _ => pattern.to_string(),
         });
     }
@@ -165,7 +165,7 @@ fn write_patterns(
 
 /// True if the predicate `test` compares the message with `pattern` in the given mode. A `literal`
 /// comparison respects case and white space; the other mode ignores case and outer white space.
-fn compares(test: &Predicate, pattern: &str, literal: bool) -> bool {
+fn compares_with_pattern(test: &Predicate, pattern: &str, literal: bool) -> bool {
     let is_trimmed = matches!(&test.left.kind, ExprKind::Call(Function::Trim, _));
     let is_exact = test.op == Some(Op::Eq);
     let searched = if literal || test.op == Some(Op::Matches) { pattern } else { pattern.trim() };
@@ -175,7 +175,7 @@ fn compares(test: &Predicate, pattern: &str, literal: bool) -> bool {
 
 /// Writes the tool that executes flows. `kept` contains the members of the tool that an import kept
 /// in a comment.
-fn write_tool(tool: &FlowTool, mut kept: Map<String, Json>) -> Written<Json> {
+fn write_tool(tool: &FlowTool, mut kept: Map<String, Json>) -> WriteResult<Json> {
     if &*tool.name != EXECUTOR_NAME {
         return Err(message!("the tool that executes flows must be called `{EXECUTOR_NAME}`"));
     }

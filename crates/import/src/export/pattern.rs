@@ -1,23 +1,23 @@
 //! Writes regular expressions of the rules in Python's syntax. A Python expression is used only if
 //! the importer translates it back to an expression with the same meaning.
 
-use super::Written;
+use super::WriteResult;
 use crate::regex::{TranslatedPattern, translate};
 use crate::write::quote_for_comment;
 use rulec_base::message;
 
 /// Returns the Python expression for a pattern that may match anywhere in a text. `ignore_case` is
 /// true if the search ignores case.
-pub(super) fn to_python(pattern: &str, ignore_case: bool) -> Written<String> {
+pub(super) fn to_python_regex(pattern: &str, ignore_case: bool) -> WriteResult<String> {
     python_candidates(pattern)
         .into_iter()
         .find(|candidate| has_same_meaning(candidate, pattern, ignore_case, |translated| translated.text))
-        .ok_or_else(|| inexpressible(pattern))
+        .ok_or_else(|| inexpressible_pattern_message(pattern))
 }
 
 /// Returns the Python expression for a pattern that must match at the start of a text. The rules
 /// write the anchor in the pattern; Python's `re.match` needs no anchor.
-pub(super) fn to_python_anchored(pattern: &str) -> Written<String> {
+pub(super) fn to_anchored_python_regex(pattern: &str) -> WriteResult<String> {
     let inner = pattern.strip_prefix('^').unwrap_or(pattern);
     let group = inner.strip_prefix("(?:").and_then(|inner| inner.strip_suffix(')'));
     let forms = group.into_iter().chain([inner, pattern]).flat_map(python_candidates);
@@ -26,10 +26,10 @@ pub(super) fn to_python_anchored(pattern: &str) -> Written<String> {
         .find(|candidate| {
             has_same_meaning(candidate, pattern, false, |translated| translated.anchored_at_start())
         })
-        .ok_or_else(|| inexpressible(pattern))
+        .ok_or_else(|| inexpressible_pattern_message(pattern))
 }
 
-fn inexpressible(pattern: &str) -> rulec::Message {
+fn inexpressible_pattern_message(pattern: &str) -> rulec::Message {
     message!("Python has no such regular expression as {}", quote_for_comment(pattern))
 }
 

@@ -1,7 +1,7 @@
 //! Writes message routes of the rules as JSON of the other system.
 
 use super::condition::ConditionWriter;
-use super::{ItemList, Written, document_name, kept, key_step};
+use super::{ItemList, WriteResult, document_name, kept, key_step};
 use crate::condition::ConditionFacts;
 use crate::located::JsonNode;
 use crate::report::{ItemKind, ReportBuilder};
@@ -82,7 +82,7 @@ fn write_route(
     conditions: &ConditionWriter<'_>,
     rule: &Rule,
     (mut kept, names): (Map<String, Json>, &mut NameAllocator),
-) -> Written<Json> {
+) -> WriteResult<Json> {
     let condition = match kept.remove("condition").filter(|kept| is_unchanged_condition(kept, rules, rule)) {
         Some(kept) => kept,
         None => conditions.write(&rule.condition)?,
@@ -129,7 +129,7 @@ pub(super) fn description(kept: Option<Json>, docs: &str) -> Option<Json> {
     }
 }
 
-fn write_target(outcome: &Outcome) -> Written<(&str, Map<String, Json>)> {
+fn write_target(outcome: &Outcome) -> WriteResult<(&str, Map<String, Json>)> {
     match outcome {
         Outcome::Handler { name, args, metadata } if args.is_empty() => Ok((name, metadata.as_ref().clone())),
         Outcome::Handler { .. } => Err(message!("a handler of the document takes no arguments")),

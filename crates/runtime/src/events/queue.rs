@@ -68,7 +68,7 @@ pub(super) enum SendOutcome {
 
 pub(super) struct Queue<E> {
     capacity: usize,
-    policy: Policy,
+    overflow_policy: Policy,
     state: Mutex<QueueState<E>>,
     /// Semaphore with one permit for each event that still fits in the queue. Used only under
     /// [`Policy::Wait`].
@@ -96,7 +96,7 @@ impl<E> Queue<E> {
         let capacity = capacity.clamp(1, Semaphore::MAX_PERMITS);
         Queue {
             capacity,
-            policy,
+            overflow_policy: policy,
             state: Mutex::new(QueueState {
                 events: VecDeque::new(),
                 dropped_after_last: 0,
@@ -120,14 +120,14 @@ impl<E> Queue<E> {
     /// Queues an event, or drops an event as the policy requires. Under [`Policy::Wait`], a full
     /// queue returns the event as the error, and the publisher must wait for room.
     pub(super) fn try_send(&self, event: E) -> Result<SendOutcome, E> {
-        if self.policy != Policy::Wait {
-            return Ok(self.push(event));
+        if self.overflow_policy != Policy::Wait {
+            return Ok(self.push_by_policy(event));
         }
         match self.free_slots.try_acquire() {
             Ok(permit) => {
                 // The subscriber adds the permit back when it takes the event out of the queue.
                 permit.forget();
-                Ok(self.push(event))
+                Ok(self.push_by_policy(event))
             }
             Err(tokio::sync::TryAcquireError::NoPermits) => Err(event),
             Err(tokio::sync::TryAcquireError::Closed) => Ok(SendOutcome::Closed),
@@ -140,13 +140,13 @@ impl<E> Queue<E> {
         match self.free_slots.acquire().await {
             Ok(permit) => {
                 permit.forget();
-                self.push(event)
+                self.push_by_policy(event)
             }
             Err(_) => SendOutcome::Closed,
         }
     }
 
-    fn push(&self, event: E) -> SendOutcome {
+    fn push_by_policy(&self, event: E) -> SendOutcome {
         // An event is a user type, so it is dropped only after the lock is released.
         let mut evicted = None;
         let mut state = self.lock_state();
@@ -156,7 +156,7 @@ impl<E> Queue<E> {
         } else if state.events.len() < self.capacity {
             state.push_event(event);
             SendOutcome::Queued
-        } else if self.policy == Policy::DropNewest {
+        } else if self.overflow_policy == Policy::DropNewest {
             state.dropped_total += 1;
             state.dropped_after_last += 1;
             evicted = Some(event);
@@ -179,7 +179,7 @@ impl<E> Queue<E> {
         outcome
     }
 
-    fn pop(&self) -> Result<E, RecvError> {
+    fn pop_oldest(&self) -> Result<E, RecvError> {
         let mut state = self.lock_state();
         let dropped = match state.events.front_mut() {
             Some((dropped, _)) => std::mem::take(dropped),
@@ -191,7 +191,7 @@ impl<E> Queue<E> {
         match state.events.pop_front() {
             Some((_, event)) => {
                 drop(state);
-                if self.policy == Policy::Wait {
+                if self.overflow_policy == Policy::Wait {
                     self.free_slots.add_permits(1);
                 }
                 Ok(event)
@@ -234,7 +234,7 @@ impl<E> Subscription<E> {
         // Yields to other tasks when there is always an event to receive.
         consume_budget().await;
         loop {
-            match self.queue.pop() {
+            match self.queue.pop_oldest() {
                 // `Notify` stores a permit if an event arrives between `pop` and `notified`, so the
                 // wake-up is not lost.
                 Err(RecvError::Empty) => self.queue.subscriber_wakeup.notified().await,
@@ -248,7 +248,7 @@ impl<E> Subscription<E> {
     /// # Errors
     /// As for [`Subscription::recv`], and [`RecvError::Empty`] if no event is queued.
     pub fn try_recv(&mut self) -> Result<E, RecvError> {
-        self.queue.pop()
+        self.queue.pop_oldest()
     }
 
     /// Returns the number of events in the subscriber's queue.
@@ -271,7 +271,7 @@ impl<E> Subscription<E> {
 impl<E> fmt::Debug for Subscription<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Subscription")
-            .field("policy", &self.queue.policy)
+            .field("policy", &self.queue.overflow_policy)
             .field("capacity", &self.queue.capacity)
             .field("len", &self.len())
             .field("dropped", &self.dropped())

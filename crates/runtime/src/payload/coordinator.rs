@@ -35,11 +35,11 @@ pub struct Coordinator {
 pub(super) struct CoordinatorInner {
     bus: Bus<DecisionEvent>,
     pub(super) judges: ArcSwap<Judges>,
-    recovery: Option<RecoveryStrategy>,
+    recovery_strategy: Option<RecoveryStrategy>,
     recovery_limit: Option<Duration>,
-    fallback: Option<FallbackFn>,
+    fallback_fn: Option<FallbackFn>,
     pub(super) agent: Option<UserFunction<RetryRequest, Vec<Proposal>>>,
-    pub(super) tries: u32,
+    pub(super) max_agent_calls: u32,
     pub(super) handlers: HashMap<String, UserFunction<Validated, Json>>,
     pub(super) run_settings: Arc<RunSettings>,
     /// The workflows that were created from decisions of the language model, by workflow id.
@@ -111,7 +111,7 @@ impl CoordinatorBuilder {
         E: Into<MiddlewareError> + 'static,
     {
         let strategy = task::box_function(strategy, |answer| answer.map_err(Into::into));
-        self.inner.recovery = Some(RecoveryStrategy { kind: kind.into(), strategy });
+        self.inner.recovery_strategy = Some(RecoveryStrategy { kind: kind.into(), strategy });
         self
     }
 
@@ -133,7 +133,7 @@ impl CoordinatorBuilder {
         mut self,
         make_payload: impl Fn(&Rejected) -> Option<Json> + Send + Sync + 'static,
     ) -> Self {
-        self.inner.fallback = Some(Arc::new(make_payload));
+        self.inner.fallback_fn = Some(Arc::new(make_payload));
         self
     }
 
@@ -153,7 +153,7 @@ impl CoordinatorBuilder {
     /// Sets how often the agent (the program's function that asks the language model) may be called
     /// to replace one decision. Default: 3.
     pub fn tries(mut self, tries: u32) -> Self {
-        self.inner.tries = tries;
+        self.inner.max_agent_calls = tries;
         self
     }
 
@@ -293,11 +293,11 @@ impl Coordinator {
         let inner = CoordinatorInner {
             bus: Bus::builder().build(),
             judges: ArcSwap::from_pointee(judges),
-            recovery: None,
+            recovery_strategy: None,
             recovery_limit: None,
-            fallback: None,
+            fallback_fn: None,
             agent: None,
-            tries: 3,
+            max_agent_calls: 3,
             handlers: HashMap::new(),
             run_settings: Arc::new(run_settings),
             workflows: Mutex::default(),
@@ -367,7 +367,7 @@ impl Coordinator {
     }
 
     async fn request_recovery(&self, failure: &NodeFailure, judges: &Judges) -> Option<DecisionEvent> {
-        let RecoveryStrategy { kind, strategy } = self.inner.recovery.as_ref()?;
+        let RecoveryStrategy { kind, strategy } = self.inner.recovery_strategy.as_ref()?;
         let mut decision = Proposal::new(kind, Json::Null);
         decision.failure = Some(Box::new(failure.clone()));
         let reason = match task::call_function(self.inner.recovery_limit, strategy, failure.clone()).await {
@@ -399,7 +399,7 @@ impl Coordinator {
         if instead_of.contains(kind) {
             return None;
         }
-        let payload = match &self.inner.fallback {
+        let payload = match &self.inner.fallback_fn {
             Some(make_payload) => make_payload(rejected)?,
             None => fallback_payload(rejected, judges.get(kind)?.payload()),
         };

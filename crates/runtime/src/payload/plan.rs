@@ -304,13 +304,13 @@ const RETRY_FIELD: &str = "retry_config";
 /// decision can request. A greater number is reduced to this one.
 const MAX_ATTEMPTS: u64 = 100;
 /// Longest time limit or pause that a plan can request, in seconds: one week.
-const MAX_SECONDS: f64 = 7.0 * 24.0 * 3600.0;
+const MAX_LIMIT_SECONDS: f64 = 7.0 * 24.0 * 3600.0;
 
-/// Reads a positive number of seconds, capped at [`MAX_SECONDS`]. Returns `None` for any other
-/// value.
+/// Reads a positive number of seconds, capped at [`MAX_LIMIT_SECONDS`]. Returns `None` for any
+/// other value.
 fn parse_seconds(value: &Json) -> Option<Duration> {
     let seconds = value.as_f64().filter(|seconds| *seconds > 0.0)?;
-    Some(Duration::from_secs_f64(seconds.min(MAX_SECONDS)))
+    Some(Duration::from_secs_f64(seconds.min(MAX_LIMIT_SECONDS)))
 }
 
 /// How a run continues or ends after a node's failure.

@@ -25,7 +25,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 pub struct Session {
     coordinator: Coordinator,
     /// Decisions that were accepted but not yet executed, in order of arrival.
-    waiting: Vec<Validated>,
+    waiting_decisions: Vec<Validated>,
     /// The decision that waits for the user's answer; `None` if no decision does.
     unanswered: Option<Validated>,
     sender: UnboundedSender<Proposal>,
@@ -94,7 +94,7 @@ impl Coordinator {
     /// another.
     pub fn session(&self) -> Session {
         let (sender, inbox) = unbounded_channel();
-        Session { coordinator: self.clone(), waiting: Vec::new(), unanswered: None, sender, inbox }
+        Session { coordinator: self.clone(), waiting_decisions: Vec::new(), unanswered: None, sender, inbox }
     }
 }
 
@@ -151,12 +151,13 @@ impl Session {
             for judgement in judgements {
                 let rejected = match judgement {
                     Ok(validated) => {
-                        self.waiting.push(validated);
+                        self.waiting_decisions.push(validated);
                         continue;
                     }
                     Err(rejected) => rejected,
                 };
-                if let (false, true, Some(agent)) = (accepted, requests < inner.tries, &inner.agent) {
+                if let (false, true, Some(agent)) = (accepted, requests < inner.max_agent_calls, &inner.agent)
+                {
                     let request = RetryRequest { rejected: rejected.clone(), attempt: requests + 1 };
                     let proposals = task::call_function(None, agent, request).await.unwrap_or_default();
                     pending.extend(proposals.into_iter().map(|proposal| (proposal, requests + 1)));
@@ -189,13 +190,13 @@ impl Session {
             while let Ok(more) = self.inbox.try_recv() {
                 self.admit_decision(more, &mut turn).await;
             }
-            match self.select_next(&mut turn) {
+            match self.select_next_step(&mut turn) {
                 NextStep::Execute(decision) => self.execute_decision(decision, &mut turn).await,
                 NextStep::Wait => break,
             }
         }
         turn.question = self.unanswered.clone();
-        turn.waiting = self.waiting.len();
+        turn.waiting = self.waiting_decisions.len();
         turn
     }
 
@@ -203,9 +204,9 @@ impl Session {
     /// decision that waits for the user's answer is ranked too. If it comes first, no decision is
     /// executed now. Decisions that the selected decision interrupts are removed and added to
     /// `turn`.
-    fn select_next(&mut self, turn: &mut Turn) -> NextStep {
-        let waiting_count = self.waiting.len();
-        let candidates = self.waiting.iter().chain(&self.unanswered);
+    fn select_next_step(&mut self, turn: &mut Turn) -> NextStep {
+        let waiting_count = self.waiting_decisions.len();
+        let candidates = self.waiting_decisions.iter().chain(&self.unanswered);
         let kinds: Vec<(String, &str)> = candidates
             .enumerate()
             .map(|(index, candidate)| (index.to_string(), &*candidate.decision.kind))
@@ -227,14 +228,14 @@ impl Session {
         }
         let mut selected = None;
         let mut remaining = Vec::new();
-        for (index, decision) in std::mem::take(&mut self.waiting).into_iter().enumerate() {
+        for (index, decision) in std::mem::take(&mut self.waiting_decisions).into_iter().enumerate() {
             match index {
                 index if index == selected_index => selected = Some(decision),
                 index if interrupted_indices.contains(&index) => turn.interrupted.push(decision.decision),
                 _ => remaining.push(decision),
             }
         }
-        self.waiting = remaining;
+        self.waiting_decisions = remaining;
         selected.map_or(NextStep::Wait, NextStep::Execute)
     }
 
@@ -255,7 +256,7 @@ impl Session {
                 }
             };
             let Some(received) = received else { continue };
-            let waiting_before = self.waiting.len();
+            let waiting_before = self.waiting_decisions.len();
             // The execution pauses while the new decision is validated. Validation is quick. Only a
             // call of the agent takes long, and its replacement of a rejected decision is worth the
             // wait.
@@ -264,7 +265,7 @@ impl Session {
                 let accepted_kind = &accepted.decision.kind;
                 *accepted_kind != kind && payload_of(accepted_kind).is_some_and(|payload| payload.interrupts)
             };
-            if self.waiting[waiting_before..].iter().any(interrupts_execution) {
+            if self.waiting_decisions[waiting_before..].iter().any(interrupts_execution) {
                 turn.interrupted.push(decision.decision);
                 return;
             }

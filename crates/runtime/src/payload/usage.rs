@@ -12,20 +12,20 @@ use tokio::time::Instant;
 const HTTP_NODE_KIND: &str = "HTTP";
 
 /// How long a request counts in the field `requests_last_minute` of the rules' input `context`.
-const MINUTE: Duration = Duration::from_secs(60);
+const REQUEST_COUNT_PERIOD: Duration = Duration::from_secs(60);
 
 /// Number of HTTP requests and sum of costs, over all runs of plans. Requests of nodes that failed
 /// count too.
 #[derive(Debug, Default)]
-pub(super) struct Usage(Mutex<Counts>);
+pub(super) struct Usage(Mutex<UsageCounts>);
 
 #[derive(Debug, Default)]
-struct Counts {
+struct UsageCounts {
     /// Start time of each request in the last minute, oldest first.
-    requests: VecDeque<Instant>,
+    request_times: VecDeque<Instant>,
     api_calls: u64,
     /// Sum of the `cost` fields of all node outputs. The nodes choose the unit, such as a currency.
-    cost: f64,
+    total_cost: f64,
 }
 
 impl Usage {
@@ -33,9 +33,9 @@ impl Usage {
     /// requests.
     pub fn count_attempt(&self, kind: &str) {
         if kind == HTTP_NODE_KIND {
-            let mut counts = self.lock();
+            let mut counts = self.lock_counts();
             counts.api_calls += 1;
-            counts.requests.push_back(Instant::now());
+            counts.request_times.push_back(Instant::now());
             counts.forget_old_requests();
         }
     }
@@ -44,18 +44,18 @@ impl Usage {
     /// is ignored.
     pub fn count_cost(&self, output: &Json) {
         let cost = output["cost"].as_f64().filter(|cost| *cost > 0.0);
-        self.lock().cost += cost.unwrap_or(0.0);
+        self.lock_counts().total_cost += cost.unwrap_or(0.0);
     }
 
     /// Returns a copy of `context` with the current counts as fields. A field keeps its value if
     /// that value is greater than the count. Returns `None` if no field would change.
     pub fn context_with_counts(&self, context: Option<&Json>) -> Option<Json> {
-        let mut counts = self.lock();
+        let mut counts = self.lock_counts();
         counts.forget_old_requests();
         let counted = [
-            ("requests_last_minute", json!(counts.requests.len())),
+            ("requests_last_minute", json!(counts.request_times.len())),
             ("api_calls", json!(counts.api_calls)),
-            ("cost", json!(counts.cost)),
+            ("cost", json!(counts.total_cost)),
         ];
         let mut fields = match context {
             Some(Json::Object(fields)) => fields.clone(),
@@ -73,16 +73,16 @@ impl Usage {
         changed.then_some(Json::Object(fields))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Counts> {
+    fn lock_counts(&self) -> MutexGuard<'_, UsageCounts> {
         // A panic under this lock leaves the counts consistent, so a poisoned lock is still usable.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Counts {
+impl UsageCounts {
     fn forget_old_requests(&mut self) {
-        while self.requests.front().is_some_and(|began| began.elapsed() >= MINUTE) {
-            self.requests.pop_front();
+        while self.request_times.front().is_some_and(|began| began.elapsed() >= REQUEST_COUNT_PERIOD) {
+            self.request_times.pop_front();
         }
     }
 }

@@ -29,7 +29,7 @@ pub struct RouterBuilder {
     entry: Option<String>,
     handlers: HandlerMap,
     policies: BTreeMap<String, Policy>,
-    limit: Option<Duration>,
+    default_time_limit: Option<Duration>,
     permission_fn: Option<PermissionFn>,
     log: Option<DecisionLog>,
     pub(super) hooks: Hooks,
@@ -45,7 +45,7 @@ impl RouterBuilder {
             entry: None,
             handlers: HandlerMap::default(),
             policies: BTreeMap::new(),
-            limit: None,
+            default_time_limit: None,
             permission_fn: None,
             log: None,
             hooks: Hooks::default(),
@@ -167,7 +167,7 @@ impl RouterBuilder {
     /// Sets the time limit of each handler call. A call that exceeds the limit is aborted. Each
     /// retry has the full limit. Default: no limit.
     pub fn time_limit(mut self, limit: Duration) -> Self {
-        self.limit = Some(limit);
+        self.default_time_limit = Some(limit);
         self
     }
 
@@ -220,9 +220,12 @@ impl RouterBuilder {
                 }
             }
         }
-        self.handlers.default_handler.iter_mut().for_each(|handler| handler.policy.time_limit = self.limit);
+        self.handlers
+            .default_handler
+            .iter_mut()
+            .for_each(|handler| handler.policy.time_limit = self.default_time_limit);
         for (name, RegisteredHandler { policy, circuit, .. }) in &mut self.handlers.by_name {
-            policy.time_limit = policy.time_limit.or(self.limit);
+            policy.time_limit = policy.time_limit.or(self.default_time_limit);
             *circuit = policy.circuit.map(|(failures, open_for)| Circuit::new(name, failures, open_for));
         }
         let handlers = Arc::new(self.handlers);

@@ -67,7 +67,7 @@ impl std::error::Error for TypedError {
 struct ScopeFailures {
     /// Sequence number of the scope's last failure, counted over all scopes. If there are too many
     /// scopes, the one with the smallest number is removed.
-    order: u64,
+    failure_number: u64,
     last_type: String,
     last_handler: String,
     last_route: String,
@@ -89,13 +89,13 @@ impl Scopes {
     /// Removes the scope `name`, and returns its failures. `None` if the scope had no failures.
     fn remove(&mut self, name: &str) -> Option<ScopeFailures> {
         let failures = self.by_name.remove(name)?;
-        self.by_order.remove(&failures.order);
+        self.by_order.remove(&failures.failure_number);
         Some(failures)
     }
 
     /// Adds a failure to the scope `name`. If the scope is new and there are already [`MAX_SCOPES`]
     /// scopes, first removes the scope whose last failure is the oldest.
-    fn add(&mut self, name: &str, error_type: String, handler: &str, route: String) {
+    fn add_failure(&mut self, name: &str, error_type: String, handler: &str, route: String) {
         let earlier = self.remove(name);
         if earlier.is_none()
             && self.by_name.len() >= MAX_SCOPES
@@ -105,12 +105,12 @@ impl Scopes {
         }
         let mut counts = earlier.map(|failures| failures.counts).unwrap_or_default();
         *counts.entry(error_type.clone()).or_default() += 1;
-        let (order, name) = (self.failure_count, Arc::<str>::from(name));
+        let (failure_number, name) = (self.failure_count, Arc::<str>::from(name));
         self.failure_count += 1;
-        self.by_order.insert(order, name.clone());
+        self.by_order.insert(failure_number, name.clone());
         let last_handler = handler.to_owned();
         let failures =
-            ScopeFailures { order, last_type: error_type, last_handler, last_route: route, counts };
+            ScopeFailures { failure_number, last_type: error_type, last_handler, last_route: route, counts };
         self.by_name.insert(name, failures);
     }
 }
@@ -178,7 +178,7 @@ impl FailureMemory {
         };
         let error_type = error_type.unwrap_or(outcome.kind()).to_owned();
         let mut scopes = self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
-        scopes.add(scope, error_type, handler, route);
+        scopes.add_failure(scope, error_type, handler, route);
         self.scope_count.store(scopes.by_name.len(), Ordering::Release);
     }
 
@@ -215,30 +215,30 @@ mod tests {
     use super::*;
 
     /// Returns the names of the scopes, the one with the oldest last failure first.
-    fn names(scopes: &Scopes) -> Vec<&str> {
+    fn scope_names(scopes: &Scopes) -> Vec<&str> {
         let names: Vec<&str> = scopes.by_order.values().map(|name| &**name).collect();
         assert_eq!(names.len(), scopes.by_name.len());
         names
     }
 
-    fn fail(scopes: &mut Scopes, name: &str) {
-        scopes.add(name, "failed".to_owned(), "handler", "route".to_owned());
+    fn add_failure_to(scopes: &mut Scopes, name: &str) {
+        scopes.add_failure(name, "failed".to_owned(), "handler", "route".to_owned());
     }
 
     #[test]
     fn the_scope_whose_last_failure_is_oldest_is_forgotten() {
         let mut scopes = Scopes::default();
-        ["a", "b", "c", "a"].into_iter().for_each(|name| fail(&mut scopes, name));
-        assert_eq!(names(&scopes), ["b", "c", "a"]);
+        ["a", "b", "c", "a"].into_iter().for_each(|name| add_failure_to(&mut scopes, name));
+        assert_eq!(scope_names(&scopes), ["b", "c", "a"]);
         assert_eq!(scopes.by_name["a"].counts["failed"], 2);
         assert!(scopes.remove("c").is_some() && scopes.remove("c").is_none());
-        assert_eq!(names(&scopes), ["b", "a"]);
+        assert_eq!(scope_names(&scopes), ["b", "a"]);
         // Another failure of a known scope removes no other scope.
-        (2..MAX_SCOPES).for_each(|number| fail(&mut scopes, &number.to_string()));
-        fail(&mut scopes, "b");
-        assert_eq!((names(&scopes).len(), names(&scopes)[0]), (MAX_SCOPES, "a"));
-        fail(&mut scopes, "new");
-        let all = names(&scopes);
+        (2..MAX_SCOPES).for_each(|number| add_failure_to(&mut scopes, &number.to_string()));
+        add_failure_to(&mut scopes, "b");
+        assert_eq!((scope_names(&scopes).len(), scope_names(&scopes)[0]), (MAX_SCOPES, "a"));
+        add_failure_to(&mut scopes, "new");
+        let all = scope_names(&scopes);
         assert_eq!((all.len(), all[0]), (MAX_SCOPES, "2"));
         assert_eq!(all[MAX_SCOPES - 2..], ["b", "new"]);
     }

@@ -138,11 +138,11 @@ async fn call_with_retries(
         let request = Request { handler: name.to_owned(), attempt, ..request.clone() };
         let counted_call = CountedCall::new(shared, name);
         let (function, error_type) = (registered.function.clone(), error_type.clone());
-        *lock(&error_type) = None;
+        *lock_error_type(&error_type) = None;
         let call = async move {
             let result = function(request).await;
             let typed = result.as_ref().err().and_then(|error| error.downcast_ref::<TypedError>());
-            *lock(&error_type) = typed.map(|error| error.kind().to_owned());
+            *lock_error_type(&error_type) = typed.map(|error| error.kind().to_owned());
             result
         };
         let limit = deadline.limit_for_call(registered.policy.time_limit);
@@ -166,7 +166,8 @@ async fn call_with_retries(
         }
     };
     let outcome = handler_outcome(request.route.clone(), result);
-    let error_type = lock(&error_type).take().filter(|_| matches!(outcome, HandlerOutcome::Failed { .. }));
+    let error_type =
+        lock_error_type(&error_type).take().filter(|_| matches!(outcome, HandlerOutcome::Failed { .. }));
     HandlerRun {
         outcome,
         last_handler: name.to_owned(),
@@ -176,7 +177,7 @@ async fn call_with_retries(
     }
 }
 
-fn lock(error_type: &Mutex<Option<String>>) -> MutexGuard<'_, Option<String>> {
+fn lock_error_type(error_type: &Mutex<Option<String>>) -> MutexGuard<'_, Option<String>> {
     error_type.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

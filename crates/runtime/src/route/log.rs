@@ -105,7 +105,7 @@ struct LogCounters {
     last_error: Mutex<Option<String>>,
     /// Whether the latest line was dropped. A warning is logged only for the first line of a series
     /// of dropped lines.
-    dropping: AtomicBool,
+    latest_was_dropped: AtomicBool,
 }
 
 /// The settings from which a [`DecisionLog`] is built: the capacity of its queue and the contents
@@ -207,11 +207,11 @@ impl DecisionLog {
         match queue.try_reserve() {
             Ok(slot) => {
                 slot.send(LogTask::Write(Box::new(QueuedEntry::new(record, outcome, result))));
-                counters.dropping.store(false, Ordering::Relaxed);
+                counters.latest_was_dropped.store(false, Ordering::Relaxed);
             }
             Err(error) => {
                 counters.dropped.fetch_add(1, Ordering::Relaxed);
-                if !counters.dropping.swap(true, Ordering::Relaxed) {
+                if !counters.latest_was_dropped.swap(true, Ordering::Relaxed) {
                     let reason = match error {
                         mpsc::error::TrySendError::Full(()) => "its queue is full",
                         mpsc::error::TrySendError::Closed(()) => "it is closed",

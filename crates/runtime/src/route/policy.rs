@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
 /// Longest pause before a retry of a handler.
-const MAX_PAUSE: Duration = Duration::from_secs(60);
+const MAX_RETRY_PAUSE: Duration = Duration::from_secs(60);
 /// Longest duration in a policy; a longer one is shortened to it. A year is practically unlimited,
 /// but small enough to be added to the current time without overflow.
-const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);
+const MAX_POLICY_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// The policy for a handler that is slow or fails. Without a policy, the handler is called once and
 /// without a time limit.
@@ -61,7 +61,7 @@ impl Policy {
     /// Only the chain limit of the handler that the route names counts. Chain limits of its
     /// fallbacks are ignored.
     pub fn chain_limit(mut self, limit: Duration) -> Policy {
-        self.chain_limit = Some(limit.min(MAX_DURATION));
+        self.chain_limit = Some(limit.min(MAX_POLICY_DURATION));
         self
     }
 
@@ -73,7 +73,7 @@ impl Policy {
     /// A handler that panics is not retried. The handler must tolerate repeated calls for one
     /// message; [`Request::attempt`](super::Request::attempt) is the number of the call.
     pub fn retries(mut self, times: usize, first_pause: Duration) -> Policy {
-        self.retries = Some((times, first_pause.min(MAX_DURATION)));
+        self.retries = Some((times, first_pause.min(MAX_POLICY_DURATION)));
         self
     }
 
@@ -82,7 +82,7 @@ impl Policy {
     /// message tests whether the handler has recovered. If the test call fails, the circuit opens
     /// again.
     pub fn circuit(mut self, failures: u32, open_for: Duration) -> Policy {
-        self.circuit = Some((failures.max(1), open_for.min(MAX_DURATION)));
+        self.circuit = Some((failures.max(1), open_for.min(MAX_POLICY_DURATION)));
         self
     }
 
@@ -106,7 +106,7 @@ impl Policy {
     pub(super) fn retry_pauses(&self) -> Option<ExponentialBuilder> {
         let (times, first_pause) = self.retries.filter(|(times, _)| *times > 0)?;
         let pauses = ExponentialBuilder::new().with_max_times(times).with_min_delay(first_pause);
-        Some(pauses.with_max_delay(MAX_PAUSE.max(first_pause)).with_jitter())
+        Some(pauses.with_max_delay(MAX_RETRY_PAUSE.max(first_pause)).with_jitter())
     }
 }
 

@@ -201,7 +201,7 @@ impl Router {
     pub fn shadow(&self, rules: impl Into<LiveRules>) -> Result<Vec<Warning>, RouterError> {
         let checked = self.validate(rules.into())?;
         let (generation, warnings) = (checked.rules.generation(), checked.warnings.clone());
-        let _switching = self.lock_switching();
+        let _switching = self.lock_previous_rules();
         self.shared.shadow.store(Some(Arc::new(ShadowRules { checked, counts: Mutex::default() })));
         tracing::info!(target: "rulec::router", generation, "rules decide in the shadow");
         Ok(warnings)
@@ -216,7 +216,7 @@ impl Router {
     /// Removes the shadow rules, and returns the counts of their differences from the active rules.
     /// `None` if there were no shadow rules.
     pub fn end_shadow(&self) -> Option<ShadowStats> {
-        let _switching = self.lock_switching();
+        let _switching = self.lock_previous_rules();
         self.shared.shadow.swap(None).map(|shadow| shadow.stats())
     }
 
@@ -228,7 +228,7 @@ impl Router {
     /// checks of [`Router::swap`]. The shadow rules passed these checks before, but may have been
     /// edited since.
     pub fn promote(&self, generation: u64) -> Result<Swapped, SwitchError> {
-        let mut previous = self.lock_switching();
+        let mut previous = self.lock_previous_rules();
         let shadow = self.shared.shadow.load_full().ok_or(SwitchError::NoShadow)?;
         let shadow_generation = shadow.checked.rules.generation();
         if shadow_generation != generation {
@@ -248,7 +248,7 @@ impl Router {
     /// of [`Router::swap`]. The rule set passed these checks before, but may have been edited
     /// since.
     pub fn roll_back(&self, generation: u64) -> Result<Swapped, SwitchError> {
-        let mut previous = self.lock_switching();
+        let mut previous = self.lock_previous_rules();
         let Some(rules) = previous.get(generation) else {
             return Err(SwitchError::NotKept { asked: generation, kept: previous.generations() });
         };
@@ -259,7 +259,7 @@ impl Router {
 
     /// Returns the generations (version numbers) of the active, shadow and earlier rules.
     pub fn generations(&self) -> Generations {
-        let previous = self.lock_switching();
+        let previous = self.lock_previous_rules();
         Generations {
             in_force: self.rules().generation(),
             shadow: self.shared.shadow.load().as_ref().map(|shadow| shadow.checked.rules.generation()),

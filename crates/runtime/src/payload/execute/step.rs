@@ -36,7 +36,7 @@ const RUN_ENDED_ERROR: &str = "the run has ended";
 /// A series of attempts to run a node: their number, and the pause between two of them. The plan
 /// determines the first series. After a failure, a recovery decision may determine another series.
 struct AttemptSeries {
-    count: u64,
+    attempt_count: u64,
     pause: Duration,
     /// Whether there is also a pause before the first attempt.
     pauses_before_first: bool,
@@ -104,7 +104,7 @@ impl PlanStep {
                 let (retries, pause) =
                     state.plan.node(&self.id).map_or((0, Duration::ZERO), PlanNode::retries);
                 Ok(Some(AttemptSeries {
-                    count: retries + 1,
+                    attempt_count: retries + 1,
                     pause,
                     pauses_before_first: false,
                     alternative_node: None,
@@ -122,7 +122,7 @@ impl PlanStep {
                     return Err(format!("the plan has no node `{node_id}` to take its place"));
                 }
                 Ok(Some(AttemptSeries {
-                    count: attempts,
+                    attempt_count: attempts,
                     pause: delay,
                     pauses_before_first: true,
                     alternative_node,
@@ -168,7 +168,7 @@ impl PlanStep {
     /// Attempts to run the node until an attempt succeeds, no attempts are left, or the run has
     /// ended. Returns true if an attempt succeeded.
     async fn make_attempts(&self, attempts: &AttemptSeries, input: &Json) -> bool {
-        for attempt in 0..attempts.count {
+        for attempt in 0..attempts.attempt_count {
             if attempt > 0 || attempts.pauses_before_first {
                 sleep(attempts.pause).await;
             }

@@ -56,7 +56,7 @@ impl Credentials {
             Json::Object(headers) => {
                 headers
                     .iter_mut()
-                    .filter(|(name, _)| is_secret(name))
+                    .filter(|(name, _)| is_secret_header(name))
                     .for_each(|(_, value)| self.mask_and_store(value));
             }
             Json::Array(headers) => headers.iter_mut().for_each(|header| self.mask_header(header)),
@@ -70,14 +70,14 @@ impl Credentials {
         match header {
             Json::Array(pair) => {
                 if let [Json::String(name), values @ ..] = pair.as_mut_slice()
-                    && is_secret(name)
+                    && is_secret_header(name)
                 {
                     values.iter_mut().for_each(|value| self.mask_and_store(value));
                 }
             }
             Json::Object(fields) => {
                 let name = NAME_FIELDS.iter().find_map(|field| fields.get(*field)?.as_str());
-                if name.is_some_and(is_secret)
+                if name.is_some_and(is_secret_header)
                     && let Some(value) = fields.get_mut(VALUE_FIELD)
                 {
                     self.mask_and_store(value);
@@ -89,10 +89,10 @@ impl Credentials {
 
     /// Masks a value, and stores the texts and numbers in it as credentials.
     fn mask_and_store(&mut self, value: &mut Json) {
-        self.remember(std::mem::replace(value, Json::from(MASK)));
+        self.store_credentials(std::mem::replace(value, Json::from(MASK)));
     }
 
-    fn remember(&mut self, value: Json) {
+    fn store_credentials(&mut self, value: Json) {
         match value {
             Json::String(text) if !text.is_empty() => {
                 // An explanation may quote a text as JSON.
@@ -107,8 +107,8 @@ impl Credentials {
             Json::Number(number) if number.to_string().len() >= MIN_CREDENTIAL_BYTES => {
                 self.0.push(number.to_string())
             }
-            Json::Array(items) => items.into_iter().for_each(|item| self.remember(item)),
-            Json::Object(fields) => fields.into_values().for_each(|value| self.remember(value)),
+            Json::Array(items) => items.into_iter().for_each(|item| self.store_credentials(item)),
+            Json::Object(fields) => fields.into_values().for_each(|value| self.store_credentials(value)),
             Json::String(_) | Json::Number(_) | Json::Bool(_) | Json::Null => {}
         }
     }
@@ -121,7 +121,7 @@ impl Credentials {
     /// Masks each text in `value` that contains one of the credentials, or is a part of one.
     pub fn mask_copies(&self, value: &mut Json) {
         match value {
-            Json::String(text) if self.is_copy(text) => *text = MASK.to_owned(),
+            Json::String(text) if self.copies_credential(text) => *text = MASK.to_owned(),
             Json::Number(number) if self.0.contains(&number.to_string()) => *value = Json::from(MASK),
             Json::Array(items) => items.iter_mut().for_each(|item| self.mask_copies(item)),
             Json::Object(fields) => self.mask_copies_in(fields),
@@ -134,7 +134,7 @@ impl Credentials {
         fields.values_mut().for_each(|value| self.mask_copies(value));
     }
 
-    fn is_copy(&self, text: &str) -> bool {
+    fn copies_credential(&self, text: &str) -> bool {
         // An explanation truncates long texts and marks their ends.
         let (part, is_truncated) = text.strip_suffix('…').map_or((text, false), |start| (start, true));
         self.0.iter().any(|secret| {
@@ -146,7 +146,7 @@ impl Credentials {
     }
 }
 
-fn is_secret(name: &str) -> bool {
+fn is_secret_header(name: &str) -> bool {
     SECRET_HEADERS.iter().any(|secret| name.eq_ignore_ascii_case(secret))
 }
 

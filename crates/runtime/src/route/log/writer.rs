@@ -23,7 +23,7 @@ pub(super) struct LogWriter<W> {
     line: Vec<u8>,
     written_bytes: usize,
     /// Number of lines that were written completely since the output was last flushed.
-    unflushed: u64,
+    unflushed_lines: u64,
     /// Whether the last write failed. A warning is logged only when a series of failures begins.
     last_write_failed: bool,
 }
@@ -36,7 +36,7 @@ impl<W: Write> LogWriter<W> {
             counters,
             line: Vec::new(),
             written_bytes: 0,
-            unflushed: 0,
+            unflushed_lines: 0,
             last_write_failed: false,
         }
     }
@@ -50,7 +50,7 @@ impl<W: Write> LogWriter<W> {
                     if let Err(error) = self.write_entry(&entry) {
                         self.report_error(&error);
                     }
-                    if tasks.is_empty() || self.unflushed >= MAX_UNFLUSHED_LINES {
+                    if tasks.is_empty() || self.unflushed_lines >= MAX_UNFLUSHED_LINES {
                         self.flush();
                     }
                 }
@@ -109,7 +109,7 @@ impl<W: Write> LogWriter<W> {
             }
         }
         self.line.clear();
-        self.unflushed += 1;
+        self.unflushed_lines += 1;
         Ok(())
     }
 
@@ -117,10 +117,10 @@ impl<W: Write> LogWriter<W> {
         if let Err(error) = self.finish_line() {
             self.report_error(&error);
         }
-        if self.unflushed == 0 {
+        if self.unflushed_lines == 0 {
             return;
         }
-        let lines = std::mem::take(&mut self.unflushed);
+        let lines = std::mem::take(&mut self.unflushed_lines);
         match catch_write_panic(|| self.output.flush()) {
             Ok(()) => {
                 self.counters.written.fetch_add(lines, Ordering::Relaxed);
