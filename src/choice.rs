@@ -206,9 +206,9 @@ impl Question {
         self.question.branches.iter().map(|(id, meaning)| (&**id, &**meaning)).collect()
     }
 
-    /// Returns the message as JSON for the model, without `answers` and without a string `text`,
-    /// which the model receives separately. Values that the rules declare `@private` are masked.
-    /// `None` if no other fields remain.
+    /// Returns the message as JSON for the model, without the field `answers`. The field `text` is
+    /// also left out if it is a string, because the model receives it separately. Values that the
+    /// rules declare `@private` are masked. `None` if no field remains, or the message is null.
     pub fn known(&self, message: &Json) -> Option<String> {
         let mut visible = self.rules.masked_message(message);
         match &mut visible {

@@ -17,9 +17,10 @@ use std::task::{Context, Poll};
 /// Maximum number of calls that one decision awaits at the same time.
 const MAX_CONCURRENT_CALLS: usize = 32;
 
-/// Maximum number of rounds for one decision. A round awaits all recorded calls. Further rounds are
-/// for calls whose arguments depend on the results of earlier calls. Without the limit, a decision
-/// that makes new calls in every round would never end.
+/// Maximum number of rounds for one decision. A round awaits the calls of async host functions
+/// whose results the decision lacked, then decides again. Calls whose arguments depend on earlier
+/// results need further rounds. After the last round, calls without a result fail, so every
+/// decision ends.
 const MAX_ROUNDS: usize = 64;
 
 type CallResult = Result<Json, String>;

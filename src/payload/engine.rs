@@ -72,7 +72,7 @@ impl<'a> PayloadEngine<'a> {
         self.arena.allows(limit, amount as u64)
     }
 
-    /// Returns the limits that were exceeded so far, each once.
+    /// Returns the limits that were exceeded so far, without duplicates. Does not reset them.
     pub fn exceeded(&mut self) -> Vec<Exceeded> {
         let mut exceeded = self.arena.exceeded();
         limits::merge_exceeded(

@@ -10,8 +10,9 @@ use rulec_base::message;
 use rulec_lang::operators::Op;
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Outcome, Rule};
 
-/// Reports the conditions in a rule's arguments that contradict the condition of the rule. `facts`
-/// are the results of the analysis of the rule's condition.
+/// Reports conditions in the arguments of a rule's handler, such as `many: count > 100`, that are
+/// never true when the rule's condition holds. Reports nothing if `facts`, the results for the
+/// rule's condition, say that it is never true.
 pub(super) fn report_conditions_of_arguments(
     solver: &mut Solver<'_>,
     report: &mut AnalysisReport<'_>,

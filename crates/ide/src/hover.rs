@@ -1,5 +1,6 @@
 //! Hover texts: the declaration, type and doc comment of a name; the documentation of an operator,
-//! a function or another word; the value of a number with a unit; the page of a code.
+//! a function or another word; the value of a number with a unit; the documentation page of a
+//! diagnostic code in a comment.
 
 use super::tokens::{self, TokenClass};
 use super::{Analysis, DeclarationKind, Symbol};

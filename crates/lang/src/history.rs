@@ -26,8 +26,9 @@ pub const CHOSEN_FIELD: &str = "chosen";
 /// positions, so the index of an element follows from its position. Authors of rules cannot write
 /// this name.
 pub const POSITION_FIELD: &str = "#";
-/// The only field of the dict that replaces a private text: the hash of the text, an int. The dict
-/// cannot be confused with another value of the field. Authors of rules cannot write this name.
+/// In a history, a private text is replaced by a dict whose only field has this name; its value is
+/// the hash of the text, an int. Authors of rules cannot write this name, so no rule reads the hash
+/// by accident.
 pub const HASH_FIELD: &str = "#hash";
 
 /// The secret key for the hashes that replace private texts in a history. A store creates one key,

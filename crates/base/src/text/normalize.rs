@@ -303,8 +303,9 @@ mod tests {
         }
     }
 
-    /// Covers every character that some mode changes: alone, after a letter, and before the marks
-    /// that compose most often.
+    /// Checks `prepare` for every character that some mode changes: alone, after a letter, and
+    /// before common combining marks. A second call must change nothing, and a text must be
+    /// borrowed exactly if it is unchanged.
     #[test]
     fn laws_hold_for_every_character() {
         let mut text = String::new();

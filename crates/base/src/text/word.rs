@@ -212,9 +212,9 @@ mod tests {
         }
     }
 
-    /// Checks the definition for every character against tables from another crate. This test fails
-    /// if the two crates have different Unicode versions after an update. [`WORD_CHAR_CLASS`] may
-    /// then be wrong for new characters.
+    /// Compares [`is_word_char`] for every character with the Unicode tables of another crate. If
+    /// this test fails after an update, the crates have different Unicode versions, and
+    /// [`WORD_CHAR_CLASS`] may be wrong for new characters.
     #[test]
     fn agrees_with_another_source_on_every_character() {
         use unicode_script::{Script, UnicodeScript};

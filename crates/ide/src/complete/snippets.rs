@@ -125,8 +125,9 @@ impl CompletionContext<'_> {
         CompletionItem { snippet: (!is_called).then_some(call), ..item }
     }
 
-    /// Returns the items of the declared names of these kinds. A `def` or host function gets a call
-    /// with its parameters. A handler gets its arguments, which have names.
+    /// Returns the completion items for the declared names of these kinds. The item of a `def`,
+    /// host function or handler inserts a call with a placeholder for each required parameter.
+    /// The arguments of a handler are written with their names.
     pub(super) fn callable_items(&self, kinds: &[DeclarationKind]) -> Vec<CompletionItem> {
         let index = &self.analysis.index;
         let mut parameters: HashMap<&[String], Vec<&Symbol>> = HashMap::new();

@@ -197,8 +197,8 @@ impl Expr {
 }
 
 impl Program {
-    /// Returns the fields that a node reads, including reads in the bodies of its `let`s. Each
-    /// field has the span of its first use.
+    /// Returns the message fields that a condition or value reads, also through the `let`s that it
+    /// uses. Each field is listed once, with the span of its first use.
     pub fn field_reads(&self, part: Part<'_>) -> Vec<(SlotId, Span)> {
         let mut reads = Vec::new();
         self.add_reads(part, &mut reads);

@@ -54,7 +54,8 @@ pub enum Expect {
         /// The expected outcome of validation: `accept`, `accept_corrected` or `reject`.
         outcome: Arc<str>,
         /// The expected violations, sorted. Each has a rule id and the path of the reported field;
-        /// `None` accepts every path. An empty list accepts all violations.
+        /// `None` accepts every path. If the list is empty, the test checks only
+        /// `outcome`, not the violations.
         breaks: Vec<(Arc<str>, Option<Arc<str>>)>,
     },
 }

@@ -103,10 +103,11 @@ impl<'a> LayoutWriter<'a> {
 
     /// Writes a statement that does not parse, moved from column `from_column` to column
     /// `to_column`. All of its lines move by the same distance, so that they keep their relative
-    /// indentation.
+    /// indentation. A move to the left is shortened for all lines, so that no later line would
+    /// start before column 0.
     ///
-    /// There are two exceptions. A move to the left ends when a line reaches column 0. A line that
-    /// would begin a statement at its new column is indented one column more than `to_column`.
+    /// One exception: a later line that would begin a statement at its new column is indented one
+    /// column more than `to_column`.
     pub(super) fn write_moved_statement(
         &mut self,
         gaps: &Gaps<'_>,
