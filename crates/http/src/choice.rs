@@ -44,8 +44,8 @@ pub struct ChoiceAnswer {
     /// Whether the choice is declared `to_user` in the rules, so that the user sees the model's
     /// reason.
     pub to_user: bool,
-    /// Why the model picked the branch, in words that the user sees. `None` if `to_user` is not set,
-    /// or after a failure.
+    /// Why the model picked the branch, in words that the user sees. `None` if `to_user` is not
+    /// set, or after a failure.
     pub reason: Option<String>,
     /// Why the model picked no branch, so that the default branch was taken: the call failed, or
     /// the response has no valid branch. `None` if the model picked a branch, even the default
