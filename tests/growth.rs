@@ -7,54 +7,23 @@
 //! that is copied, collected or written again for each element. They do not reveal linear searches
 //! per element, which allocate nothing. For those, `benches/growth.sh` counts instructions.
 
-#![allow(unsafe_code, reason = "a global allocator can be written no other way")]
-
+#[path = "support/counting.rs"]
+mod counting;
 #[path = "support/growth.rs"]
 mod growth;
 
+use counting::requested_bytes;
 use growth::check::{DIMENSIONS, Growth, MAIN_FILE};
 use growth::{FindingCount, all_kinds};
 use rulec::{AnalysisOptions, Compiler, MemoryLoader};
 use rulec_lang::limits::MAX_ANALYSIS_STEPS;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-struct CountingAllocator;
-
-/// Number of bytes that all threads requested, because several threads compile a large source. This
-/// file has only one test, so that no other test adds to the count.
-static ALLOCATED_BYTES: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call is forwarded to the system allocator, and counting does not allocate.
-unsafe impl GlobalAlloc for CountingAllocator {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATED_BYTES.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller upholds the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller upholds the contract of `dealloc`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // Only the growth counts; the old size was counted before.
-        ALLOCATED_BYTES.fetch_add(size.saturating_sub(layout.size()), Ordering::Relaxed);
-        // SAFETY: the caller upholds the contract of `realloc`.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// Returns the number of bytes requested while `source` compiles.
 fn allocated_bytes(name: &str, source: &str, comes: FindingCount) -> usize {
     let compiler = Compiler::new().allow_missing_functions();
-    let before = ALLOCATED_BYTES.load(Ordering::Relaxed);
+    let before = requested_bytes();
     let compiled = compiler.compile_text(source);
-    let bytes = ALLOCATED_BYTES.load(Ordering::Relaxed) - before;
+    let bytes = requested_bytes() - before;
     let error = compiled.as_ref().err().map(ToString::to_string).unwrap_or_default();
     let shown: String = error.chars().take(300).collect();
     assert_eq!(compiled.is_ok(), comes == FindingCount::Right, "{name}: {shown}");
@@ -72,10 +41,10 @@ struct CheckWork {
 
 fn work_of_check(name: &str, files: &MemoryLoader) -> CheckWork {
     let compiler = Compiler::new().allow_missing_functions();
-    let before = ALLOCATED_BYTES.load(Ordering::Relaxed);
+    let before = requested_bytes();
     let rules = compiler.compile_with(files, MAIN_FILE).unwrap_or_else(|error| panic!("{name}: {error}"));
     let steps = rules.analyse_counted(AnalysisOptions::default()).steps;
-    CheckWork { bytes: ALLOCATED_BYTES.load(Ordering::Relaxed) - before, steps }
+    CheckWork { bytes: requested_bytes() - before, steps }
 }
 
 /// Returns the dimensions in which `rulec check` takes too many more steps, or too much more

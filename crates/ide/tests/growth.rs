@@ -2,36 +2,13 @@
 //! bytes that the answers request from the allocator, with n and with 2n routes. The counts do not
 //! depend on the machine or its load.
 
-#![allow(unsafe_code, reason = "a global allocator can be written no other way")]
+#[path = "../../../tests/support/counting.rs"]
+mod counting;
 
+use counting::requested_bytes;
 use rulec_base::span::FileId;
 use rulec_ide::{Analysis, tokens};
 use rulec_syntax::loader::MemoryLoader;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-struct CountingAllocator;
-
-/// Number of bytes that all threads requested. This file has only one test, so that no other test
-/// adds to the count.
-static ALLOCATED_BYTES: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call is forwarded to the system allocator, and counting does not allocate.
-unsafe impl GlobalAlloc for CountingAllocator {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATED_BYTES.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller upholds the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller upholds the contract of `dealloc`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// Returns the text of a file with this number of routes.
 fn routes(count: usize) -> String {
@@ -53,9 +30,9 @@ fn allocated(count: usize) -> [usize; 4] {
     let at = at + text[at as usize..].find(" and ctx.").expect("a route follows") as u32 + 5;
     let loader = MemoryLoader::new().with("a.rules", text.clone());
     let measure = |answer: &mut dyn FnMut()| {
-        let before = ALLOCATED_BYTES.load(Ordering::Relaxed);
+        let before = requested_bytes();
         answer();
-        ALLOCATED_BYTES.load(Ordering::Relaxed) - before
+        requested_bytes() - before
     };
     let mut analysis = None;
     let checked = measure(&mut || analysis = Some(Analysis::new(&loader, "a.rules")));
