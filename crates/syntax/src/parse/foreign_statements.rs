@@ -12,11 +12,12 @@ mod rules;
 use super::declared::DeclaredNames;
 use super::splitter::RawStatement;
 use super::stream::SignificantToken;
-use super::{Parsed, foreign, is_reserved, remedy, starts_statement, terminals};
+use super::{Parsed, foreign, is_reserved, remedy, starts_statement};
 use crate::lex::{Token, TokenKind};
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::{FileId, Span, Spanned};
+use std::cell::OnceCell;
 use std::ops::Range;
 
 /// A statement of another language.
@@ -33,7 +34,8 @@ struct StatementReader<'a> {
     file: FileId,
     text: &'a str,
     sigs: &'a [SignificantToken],
-    declared: DeclaredNames,
+    /// The names that the file declares, collected on first use.
+    names: OnceCell<DeclaredNames>,
 }
 
 /// Replaces the errors in each statement of another language by one error. A file without errors
@@ -51,12 +53,11 @@ pub(super) fn report_whole_statements(
         return;
     }
     errors.sort_unstable();
-    let reader = StatementReader { file, text, sigs, declared: DeclaredNames::collect_names(text, sigs) };
+    let reader = StatementReader { file, text, sigs, names: OnceCell::new() };
     let starts: Vec<usize> = statements.iter().map(|statement| statement.tokens.start).collect();
     let (mut index, mut depth, mut last_end) = (0, 0_usize, usize::MAX);
     while let Some(sig) = sigs.get(index) {
-        let word = terminals::find_word(sig.token.text(text));
-        if word.is_some_and(terminals::Terminal::starts_statement) && sig.indent() == Some(0) {
+        if sig.indent() == Some(0) && starts_statement(sig.token.text(text)) {
             depth = 0;
         }
         // A line that continues a statement of this language is part of it, as in `route a` with
@@ -147,10 +148,14 @@ impl<'a> StatementReader<'a> {
         }
     }
 
+    fn declared(&self) -> &DeclaredNames {
+        self.names.get_or_init(|| DeclaredNames::collect_names(self.text, self.sigs))
+    }
+
     fn diagnostic(&self, first: usize, help: Message) -> Diagnostic {
         let span = self.token(first).span(self.file);
         let word = self.text(first);
-        let message = match terminals::find_word(word).is_some_and(terminals::Terminal::starts_statement) {
+        let message = match starts_statement(word) {
             true => message!("this is no `{word}` statement"),
             false => message!("no statement starts with `{word}`"),
         };

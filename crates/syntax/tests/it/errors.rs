@@ -257,9 +257,8 @@ fn deep_nesting_is_refused_quickly() {
             .collect();
         let taken = start.elapsed();
         assert_eq!(codes, [code], "{}", &text[..40]);
-        // The limit allows for unoptimized code on a busy machine. A release build takes a tenth of
-        // it.
-        assert!(taken < Duration::from_millis(2000), "{taken:?}");
+        // The limit only ends a run that hangs; it is far above what a busy machine takes.
+        assert!(taken < Duration::from_secs(60), "{taken:?}");
     };
     let n = 100_000;
     quickly(format!("let a = {}1{}", "(".repeat(n), ")".repeat(n)), "E0106");

@@ -137,7 +137,8 @@ impl StatementReader<'_> {
     /// any other line.
     pub(super) fn condition_after_target(&self, start: usize) -> Option<ForeignStatement> {
         let (target, after) = self.target_at(start).filter(|_| self.is_word(start))?;
-        let is_result = self.lower(start) == "return" || self.declared.declares("handler", self.text(start));
+        let is_result =
+            self.lower(start) == "return" || self.declared().declares("handler", self.text(start));
         let is_negated = self.lower(after) == "unless";
         let is_condition = is_negated || matches!(self.lower(after).as_str(), "if" | "when");
         let end = self.next_line(after.checked_sub(1)?);

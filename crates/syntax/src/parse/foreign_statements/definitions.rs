@@ -145,7 +145,7 @@ impl StatementReader<'_> {
             ty.map(|ty| format!("input {{ {name}: {ty} }}")).filter(|field| reads_as_statement(field));
         let help = match (written, field) {
             (Some(written), _) => message!("a definition is written with `let`: write `{written}`"),
-            (None, Some(_)) if self.declared.input_brace().is_some() => {
+            (None, Some(_)) if self.declared().input_brace().is_some() => {
                 let field = format!("{name}: {}", ty.unwrap_or_default());
                 message!("a field of the message is declared in `input`: add `{field}` to its braces")
             }
@@ -211,7 +211,7 @@ impl StatementReader<'_> {
         let value = sign + 1..end;
         let is_value = reads_as_expression(&self.translated(value.clone()));
         let handler = self.text(value.start).trim_matches(['"', '\'']);
-        let names_handler = end <= value.start + 3 && self.declared.declares("handler", handler);
+        let names_handler = end <= value.start + 3 && self.declared().declares("handler", handler);
         let help = match self.other_default(start) {
             Some(target) => {
                 message!("remove this line: the default of the file is `default -> {target}`")
@@ -244,7 +244,7 @@ impl StatementReader<'_> {
         let (target, end) = self.target_at(name)?;
         let end = end + usize::from(self.text(end) == ";");
         let end = end + usize::from(has_brace && self.text(end) == "}");
-        let is_declared = self.declared.declares("handler", handler) || target.starts_with("goto ");
+        let is_declared = self.declared().declares("handler", handler) || target.starts_with("goto ");
         let written = format!("default -> {target}");
         if !is_declared || !self.begins_line(end) || !reads_as_statement(&written) {
             return None;

@@ -69,8 +69,8 @@ pub(super) fn shape_of_routes() -> Message {
 impl StatementReader<'_> {
     /// True if a route may lead to this name: the file declares the handler, or declares none.
     pub(super) fn is_possible_handler(&self, name: &str) -> bool {
-        self.declared.declares("handler", name)
-            || !self.declared.has_any("handler") && !crate::parse::is_reserved(name)
+        self.declared().declares("handler", name)
+            || !self.declared().has_any("handler") && !crate::parse::is_reserved(name)
     }
 
     /// Returns the target of a route at the token `start`, and the index after it: the name of a
@@ -87,7 +87,7 @@ impl StatementReader<'_> {
         };
         let is_called = self.text(name + 1) == "(" && !self.begins_line(name + 1);
         let end = if is_called { self.closing(name + 1)? + 1 } else { name + 1 };
-        if self.declared.declares("table", text) && !self.declared.declares("handler", text) {
+        if self.declared().declares("table", text) && !self.declared().declares("handler", text) {
             return Some((format!("goto {text}"), end));
         }
         if !self.is_possible_handler(text) || text.contains(char::is_whitespace) {
@@ -130,7 +130,7 @@ impl StatementReader<'_> {
     /// Returns the names of a handler's parameters. Empty for a handler that the file does not
     /// declare.
     fn parameters(&self, handler: &str) -> Vec<&str> {
-        let Some(open) = self.declared.parameter_bracket_of(handler) else { return Vec::new() };
+        let Some(open) = self.declared().parameter_bracket_of(handler) else { return Vec::new() };
         let close = self.closing(open).unwrap_or(open);
         let is_start = |index: &usize| matches!(self.text(index - 1), "(" | ",") && self.is_word(*index);
         (open + 1..close).filter(is_start).map(|index| self.text(index)).collect()
