@@ -73,7 +73,9 @@ fn main() -> ExitCode {
         (name, most)
     });
     let slower = f64::from(beside) / f64::from(before.max(1));
-    println!("99th percentile beside edits: {slower:.2} × alone; {MAX_SLOWDOWN} is allowed");
+    println!(
+        "99th percentile during edits: {slower:.2} × the value without edits; at most {MAX_SLOWDOWN} is allowed"
+    );
     let megabytes: Vec<String> = held.iter().map(|bytes| format!("{:.1}", *bytes as f64 / 1e6)).collect();
     let larger = held[TURNS - 1] as f64 / held[0] as f64;
     println!("MB of the heap after each tenth of the edits: {}", megabytes.join(" "));

@@ -216,10 +216,10 @@ fn each_node_of_a_workflow_begins_a_line() {
 #[test]
 fn the_fields_of_a_type_stand_one_a_line_wherever_it_is_written() {
     let (one, two) = ("b".repeat(40), "c".repeat(60));
-    for (before, behind) in [("let d = x as ", ""), ("let e = x as list<", ">"), ("type t = ", "")] {
+    for (before, after) in [("let d = x as ", ""), ("let e = x as list<", ">"), ("type t = ", "")] {
         check(
-            &format!("{before}{{{one}:string {two}?:int}}{behind}"),
-            &format!("{before}{{\n  {one}: string\n  {two}?: int\n}}{behind}\n"),
+            &format!("{before}{{{one}:string {two}?:int}}{after}"),
+            &format!("{before}{{\n  {one}: string\n  {two}?: int\n}}{after}\n"),
         );
     }
     for name in ["a", "a?"] {
