@@ -28,7 +28,6 @@ mod lsp;
 mod lsp_commands;
 mod meaning;
 mod model;
-#[cfg(feature = "http")]
 mod model_http;
 mod newcomers;
 mod pages;
@@ -37,7 +36,6 @@ mod plan;
 mod private;
 mod prompt;
 mod run;
-#[cfg(all(feature = "http", feature = "serve"))]
 mod serve;
 mod shell;
 mod streams;
@@ -47,7 +45,6 @@ mod usage;
 mod why;
 mod why_not;
 mod workflow;
-#[cfg(feature = "http")]
 mod workflow_http;
 mod workflow_plan;
 

@@ -1,6 +1,8 @@
 //! Tests of `rulec run --model`, where a server on this machine takes the place of the language
 //! model.
 
+#![cfg(feature = "http")]
+
 use super::model::{RULES, lines};
 use super::workflow_http::{read_request, respond};
 use super::{Folder, Ran};

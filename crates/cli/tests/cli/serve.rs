@@ -1,6 +1,8 @@
 //! Tests of `rulec serve`, and of the verbs with `--server`, which let a `rulec serve` process
 //! answer.
 
+#![cfg(all(feature = "http", feature = "serve"))]
+
 use super::{Folder, OWN_SETTINGS, SMALL};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};

@@ -1,5 +1,7 @@
 //! Tests of `rulec workflow run` with nodes that call a server.
 
+#![cfg(feature = "http")]
+
 use super::Folder;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
