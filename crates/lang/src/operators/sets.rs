@@ -24,8 +24,9 @@ type FastSet<T> = HashSet<T, foldhash::fast::FixedState>;
 pub struct ConstantSet {
     text_mode: TextMode,
     texts: FastSet<Box<str>>,
-    /// The numbers of the list that have no fraction and fit into 64 bits. `1` and `1.0` are equal.
-    ints: FastSet<i64>,
+    /// The numbers of the list that have no fraction and are ints of the language: from −2^63 to
+    /// 2^64 − 1. `1` and `1.0` are equal.
+    ints: FastSet<i128>,
     /// The numbers of the list that are not in `ints`, as the bits of 64-bit floats.
     floats: FastSet<u64>,
     /// The times that the texts of the list contain, in nanoseconds since 1970-01-01 UTC.
@@ -43,7 +44,7 @@ pub struct ConstantSet {
 /// variant `Decimal`.
 enum LookupKey<'v> {
     Text(&'v str),
-    Int(i64),
+    Int(i128),
     Float(u64),
     Time(i128),
     Bool(bool),
@@ -57,12 +58,13 @@ impl<'v> LookupKey<'v> {
     fn new(value: Value<'v>) -> LookupKey<'v> {
         match value {
             Value::Str(text) => LookupKey::Text(text),
-            Value::Int(int) => LookupKey::Int(int),
+            Value::Int(int) => LookupKey::Int(int.into()),
+            Value::Wide(int) => LookupKey::Int(int.into()),
             Value::Bool(bool) => LookupKey::Bool(bool),
             Value::DateTime(time) => LookupKey::Time(time.unix_timestamp_nanos()),
-            // The range excludes 2^63, which is no 64-bit integer.
-            Value::Float(float) if float.fract() == 0.0 && (-TWO_POW_63..TWO_POW_63).contains(&float) => {
-                LookupKey::Int(float as i64)
+            // The range excludes 2^64, which is no int.
+            Value::Float(float) if float.fract() == 0.0 && (-TWO_POW_63..TWO_POW_64).contains(&float) => {
+                LookupKey::Int(float as i128)
             }
             Value::Float(float) => LookupKey::Float(float.to_bits()),
             Value::Decimal(_) => LookupKey::Decimal,
@@ -72,6 +74,7 @@ impl<'v> LookupKey<'v> {
 }
 
 const TWO_POW_63: f64 = 9_223_372_036_854_775_808.0;
+const TWO_POW_64: f64 = 2.0 * TWO_POW_63;
 
 impl ConstantSet {
     /// Prepares a list for lookups. `None` if a lookup would not be faster.
@@ -164,7 +167,7 @@ impl ConstantSet {
     /// must be compared one by one.
     fn are_all_constants_in<'v>(&self, elements: impl Iterator<Item = Value<'v>>) -> Option<Tri> {
         let mut texts: FastSet<&str> = FastSet::default();
-        let (mut ints, mut floats): (FastSet<i64>, FastSet<u64>) = Default::default();
+        let (mut ints, mut floats): (FastSet<i128>, FastSet<u64>) = Default::default();
         let mut bools = [false; 2];
         for element in elements {
             match LookupKey::new(element) {
@@ -203,6 +206,14 @@ mod tests {
         let lists: Vec<Json> = [
             json!(["Ab", "STRASSE", "2026-01-31T09:00:00Z", "2026-01-31T10:00:00+01:00"]),
             json!([1, 2.5, 3.0, -0.0, 9_007_199_254_740_993_i64, 9.3e18, true]),
+            json!([
+                10_000_000_000_000_000_000_u64,
+                u64::MAX,
+                i64::MIN,
+                1.2e19,
+                18_446_744_073_709_551_616.0,
+                1
+            ]),
             json!([null, "ab"]),
             json!([[1], {"a": 1}, "ab"]),
             json!(["10.0.0.0/8", "10.1.0.0/16", "::ffff:0:0/96", "2001:db8::/32", "0.0.0.0/0", "::/0"]),
@@ -217,7 +228,10 @@ mod tests {
         let values = json!([
             "ab", "AB", "strasse", "straße", "2026-01-31T09:00:00Z", "filler 3", 1, 1.0, 2.5, 3, 0, 0.0,
             9_007_199_254_740_992_i64, 9.3e18, true, false, null, [1], [1.0], {"a": 1}, {}, "10.1.2.3",
-            "11.0.0.1", "::ffff:10.1.2.3", "2001:db8::1", "::1", "localhost", ["ab", 1], ["AB", "strasse"],
+            10_000_000_000_000_000_000_u64, 1e19, 12_000_000_000_000_000_000_u64, 1.2e19, u64::MAX, i64::MIN,
+            9_300_000_000_000_000_000_u64, 18_446_744_073_709_551_616.0, -9_223_372_036_854_775_808.0,
+            [10_000_000_000_000_000_000_u64, 1.2e19, u64::MAX, i64::MIN, 18_446_744_073_709_551_616.0, 1],
+            " 10.1.2.3\n", "11.0.0.1 ", "11.0.0.1", "::ffff:10.1.2.3", "2001:db8::1", "::1", "localhost", ["ab", 1], ["AB", "strasse"],
             [1, 2.5, 3, 0, 9_007_199_254_740_993_i64, 9.3e18, true], []
         ]);
         let time = Value::DateTime(parse_datetime("2026-01-31T09:00:00Z").expect("it is a time"));

@@ -1,7 +1,7 @@
 //! A set of IP networks. An address is looked up in the set, so that it need not be compared with
 //! each network.
 
-use super::parse_network;
+use super::{parse_address, parse_network};
 use hashbrown::HashMap;
 use ipnet::IpNet;
 use std::net::IpAddr;
@@ -55,10 +55,10 @@ impl NetworkSet {
     }
 
     /// Returns the number of networks that contain the address; `None` if the text is no address.
-    /// An IPv4 address in IPv6 form is looked up both as IPv4 and as IPv6, as in
-    /// [`super::is_in_network`].
+    /// White space around the address is ignored. An IPv4 address in IPv6 form is looked up both as
+    /// IPv4 and as IPv6, as in [`super::is_in_network`].
     pub fn count_around(&self, address: &str) -> Option<u32> {
-        let address = address.parse::<IpAddr>().ok()?;
+        let address = parse_address(address)?;
         let canonical = address.to_canonical();
         let other = if canonical == address { 0 } else { self.count_in_version(canonical) };
         Some(self.count_in_version(address) + other)
