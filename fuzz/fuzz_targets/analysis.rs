@@ -1,11 +1,8 @@
-//! Fuzzes the analysis of rules with small programs that are built from the bytes. No input may
-//! contradict a finding of the analysis.
+//! The program of the fuzz target `analysis`; `src/targets/analysis.rs` says what it checks.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rulec_fuzz::support::held::{Shares, check_seed};
-use rulec_fuzz::support::random::Random;
-use rulec_fuzz::support::small::program;
+use rulec_fuzz::targets::analysis;
 
-fuzz_target!(|bytes: &[u8]| check_seed(0, &program(&mut Random::from_bytes(bytes)), &mut Shares::new()));
+fuzz_target!(|bytes: &[u8]| analysis::run(bytes));

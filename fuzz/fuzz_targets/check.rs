@@ -1,18 +1,8 @@
-//! Fuzzes the compiler with any text. Either the text compiles, or the compiler reports an error.
-//! Compiled rules must give the same decisions on every engine, and their explanations must match
-//! the decisions.
+//! The program of the fuzz target `check`; `src/targets/check.rs` says what it checks.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rulec_fuzz::{assert_engines_agree, fuzz_compiler, sample_messages};
+use rulec_fuzz::targets::check;
 
-fuzz_target!(|text: &str| {
-    match fuzz_compiler().compile_text(text) {
-        Ok(rules) => sample_messages().iter().for_each(|message| assert_engines_agree(&rules, message)),
-        Err(error) => {
-            assert!(!error.diagnostics().is_empty());
-            assert!(!error.render().is_empty());
-        }
-    }
-});
+fuzz_target!(|text: &str| check::run(text));

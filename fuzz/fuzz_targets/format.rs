@@ -1,11 +1,8 @@
-//! Fuzzes the formatter with any text. The formatter keeps the tokens, and formatting the result
-//! again changes nothing.
+//! The program of the fuzz target `format`; `src/targets/format.rs` says what it checks.
 
 #![no_main]
 
-#[path = "../../tests/support/layout.rs"]
-mod layout;
-
 use libfuzzer_sys::fuzz_target;
+use rulec_fuzz::targets::format;
 
-fuzz_target!(|text: &str| drop(layout::check_formatted("the text", text)));
+fuzz_target!(|text: &str| format::run(text));

@@ -1,5 +1,5 @@
-//! Code shared by the fuzz targets and by tests: generators, a check that engines agree, and
-//! changed artifacts.
+//! The fuzz targets, and the code that they share with tests: generators, a check that engines
+//! agree, and changed artifacts.
 
 #![allow(clippy::should_implement_trait, reason = "the support of tests is not an interface")]
 #![allow(missing_docs, reason = "the support of tests, which is not published")]
@@ -12,6 +12,7 @@ pub mod forge;
 pub mod studio;
 #[path = "../../tests/support/mod.rs"]
 pub mod support;
+pub mod targets;
 
 pub use forge::READING;
 use rulec::{Compiler, Rules};

@@ -1,0 +1,10 @@
+//! Fuzzes the formatter with any text. The formatter keeps the tokens, and formatting the result
+//! again changes nothing.
+
+#[path = "../../../tests/support/layout.rs"]
+mod layout;
+
+/// Runs the target on one input.
+pub fn run(text: &str) {
+    drop(layout::check_formatted("the text", text))
+}
