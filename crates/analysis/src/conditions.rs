@@ -310,8 +310,8 @@ struct RedundancySearch<'a, 's, 'p, 'r> {
 
 impl<'a> RedundancySearch<'a, '_, '_, '_> {
     /// Reports the redundant parts of `cond`, a part of the rule's condition. Adds each reported
-    /// part to `replacements`, so that the next part is tested without it. `positive` is false if
-    /// `cond` occurs inside an odd number of negations.
+    /// part to `replacements`, so that the following parts are tested without the reported part.
+    /// `positive` is false if `cond` occurs inside an odd number of negations.
     fn collect_redundant(&mut self, cond: &'a Cond, positive: bool, replacements: &mut Replacements) {
         let (parts, neutral) = match &cond.kind {
             CondKind::Not(inner) | CondKind::NotTrue(inner) => {
@@ -340,9 +340,9 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
     }
 
     /// True if the rule's condition is true for the same messages with the replacements as without
-    /// them. Precondition: this is already known for all replacements except the last added one.
-    /// `adds` is true if this last one can only make the condition true for more messages, and
-    /// false if only for fewer messages.
+    /// them. Precondition: this is already known for all replacements except the last added one. If
+    /// `adds` is true, the last replacement can only make the condition true for more messages. If
+    /// `adds` is false, it can only make the condition true for fewer messages.
     fn is_equivalent_with(&mut self, replacements: &Replacements, adds: bool) -> bool {
         let replaced_cond = build_with_replacements(self.solver, self.root, true, replacements);
         replaced_cond == self.true_cond

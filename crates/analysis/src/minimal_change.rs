@@ -26,8 +26,9 @@ pub(super) struct NearestMessage {
     pub changed: Vec<usize>,
     /// Whether it is proven that changing fewer fields is not enough.
     pub smallest: bool,
-    /// Indexes of earlier statements of the table that were selected by some tried messages
-    /// instead. The search then excluded messages that match these statements.
+    /// Indexes of earlier statements of the table. Some messages that the search tried selected one
+    /// of these statements instead of the requested one. The search then excluded messages that
+    /// match these statements.
     pub excluded_earlier: Vec<usize>,
 }
 

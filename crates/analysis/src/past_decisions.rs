@@ -24,8 +24,9 @@ struct RequiredField {
 }
 
 /// Returns a warning if no message can satisfy `body`, a condition on the earlier message `var`.
-/// Such a condition requires that a statement was chosen, and a target or field value with which
-/// the rules never choose this statement. `None` if no such contradiction was found.
+/// The condition requires that the earlier decision chose a certain statement. It also requires a
+/// target or a field value with which the rules never choose this statement. `None` if no such
+/// contradiction was found.
 pub(super) fn impossible_decision(program: &Program, var: &Var, body: &Cond) -> Option<Diagnostic> {
     let required: Vec<RequiredField> =
         body.conjuncts().iter().filter_map(|part| required_field(part, var)).collect();

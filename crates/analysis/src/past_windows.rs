@@ -1,5 +1,6 @@
-//! Finds pairs of conditions on windows of the history if one condition implies or contradicts the
-//! other. For example, a message within the last five minutes is also within the last ten minutes.
+//! Finds pairs of conditions on windows of the history in which one condition implies or
+//! contradicts the other. For example, a message within the last five minutes is also within the
+//! last ten minutes.
 
 use super::report::{AnalysisReport, MISSING_SOURCE};
 use rulec_base::diag::{Code, Diagnostic};

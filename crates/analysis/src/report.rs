@@ -97,7 +97,7 @@ impl<'p> AnalysisReport<'p> {
         truncate(&to_one_line(&text.split_whitespace().collect::<Vec<_>>().join(" ")), MAX_QUOTED_CHARS)
     }
 
-    /// Returns the source text of a part of a condition. The text of an exception after `unless`
+    /// Returns the source text of a part of a condition. For a condition after `unless`, the text
     /// includes the word `unless`.
     pub fn quote_part(&self, cond: &Cond) -> String {
         match &cond.kind {

@@ -145,8 +145,8 @@ fn hiding_routes(
 }
 
 /// Returns earlier routes, at least one of which matches whenever the route `id` matches. Used if
-/// no message is known that makes the condition of this route true. The condition then reads more
-/// than the message, such as an intent. `None` if the solver finds no proof.
+/// no message is known for which the condition of this route is true. The reason is that the
+/// condition reads more than the message, such as an intent. `None` if the solver finds no proof.
 fn hiding_without_message(
     solver: &mut Solver<'_>,
     subject: &AnalysisSubject<'_>,
@@ -209,8 +209,8 @@ fn minimal_hiding(
     Some(hiding).filter(|hiding| !hiding.is_empty())
 }
 
-/// True if only one route hides a route, and both conditions hold for the same messages. Neither
-/// another order nor another priority lets both routes be chosen.
+/// True if only one route hides the route, and the conditions of both routes hold for the same
+/// messages. No other order or priority of the routes then lets both be chosen.
 fn holds_for_same_messages(
     solver: &mut Solver<'_>,
     (route_facts, facts): (&ConditionFacts, &HashMap<RuleId, ConditionFacts>),

@@ -187,11 +187,12 @@ impl SatQuery {
         }
     }
 
-    /// Lets the SAT solver find out which fields of a given message (`base`) must change. Creates a
-    /// SAT literal "the field is unchanged" for each field that should not change. If all fields of
-    /// an atom (predicate or quantifier) are unchanged, the atom has the same truth value as for
-    /// `base`. Returns each field's path index with its literal; the caller assumes the literals.
-    /// If there is no solution, at least one field whose literal the proof uses must change.
+    /// Adds clauses with which the SAT solver finds out which fields of a given message (`base`)
+    /// must change. Creates a SAT literal "the field is unchanged" for each field that should not
+    /// change. If all fields of an atom (predicate or quantifier) are unchanged, the atom has the
+    /// same truth value as for `base`. Returns the path index and the literal of each field. The
+    /// caller assumes that the literals are true. If there is then no solution, at least one field
+    /// whose literal the proof uses must change.
     pub fn fix_unchanged_paths(
         &mut self,
         theory: &MessageTheory,

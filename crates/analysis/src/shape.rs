@@ -235,8 +235,9 @@ fn text_dependence<'k>(
 }
 
 impl MatchedTexts {
-    /// True if `other` certainly accepts each text in which `self` finds a keyword that `other`
-    /// accepts. The caller can then evaluate `other` on the keywords of `self` alone.
+    /// True if the following holds for each keyword of `self` that `other` accepts: `other` also
+    /// accepts each text in which `self` finds this keyword. The caller can then evaluate `other`
+    /// on the keywords of `self` alone.
     pub fn implies_found_keywords_of(&self, other: &MatchedTexts) -> bool {
         let (Some(Search::Literal(anchor)), Some(Search::Literal(other_anchor))) =
             (self.search, other.search)

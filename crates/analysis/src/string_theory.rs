@@ -115,8 +115,8 @@ pub(super) fn is_result_of(function: Function, text: &str) -> bool {
     }
 }
 
-/// Returns the language (set of texts) of the texts in which the case conversion `case` leaves
-/// every character unchanged.
+/// Returns the language (set of texts) that contains each text whose characters are all unchanged
+/// by the case conversion `case`.
 fn texts_unchanged_by<C: Iterator<Item = char>>(case: fn(char) -> C) -> TextLanguage {
     let mut ranges: Vec<ClassUnicodeRange> = Vec::new();
     let mut current_range: Option<(char, char)> = None;
@@ -231,8 +231,8 @@ fn build_automaton(hir: &Hir) -> Option<DFA> {
     DFA::builder().syntax(syntax::Config::new()).configure(config).build_from_nfa(nfa).ok()
 }
 
-/// Checks that an automaton has evicted no states, because the search still uses them. Returns
-/// `None` if the automaton exceeded its memory limit and evicted states.
+/// Checks that an automaton has evicted no states, because the search still uses the states.
+/// Returns `None` if the automaton exceeded its memory limit and evicted states.
 fn ensure_not_evicted(cache: &Cache) -> Option<()> {
     (cache.clear_count() == 0).then_some(())
 }

@@ -41,8 +41,8 @@ pub struct WhyNot {
 
 impl WhyNot {
     /// Returns the explanation with masked values of `@private` fields, fit for logs. The message
-    /// that the remedy proposes becomes null if it has private values, or if a private value must
-    /// change. In a record that contains private fields, only these fields are masked.
+    /// in the remedy becomes null if it contains private values, or if a private value must change.
+    /// In a record that contains private fields, only these fields are masked.
     #[must_use]
     pub fn masked(mut self) -> WhyNot {
         let Remedy::Change { fields, message, .. } = &mut self.remedy else { return self };
@@ -280,8 +280,8 @@ fn is_named(leaf: &SequenceLeaf, name: &str) -> bool {
 
 /// Describes the change that makes a message select the statement with the index `statement` in
 /// `sequence`. `nearest` is the changed message. `is_undecided` is true if another statement with
-/// the requested name might need a smaller change. `replaced` are the fields that already had
-/// another value when the search started.
+/// the requested name might need a smaller change. `replaced` are the fields whose values were
+/// already changed before the search started.
 fn describe_change(
     (query, replaced): (&WhyNotQuery<'_>, &[Vec<Arc<str>>]),
     solver: &Solver<'_>,

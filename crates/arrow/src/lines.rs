@@ -35,7 +35,8 @@ pub fn write_lines(answers: &RecordBatch, first: u64, out: &mut impl Write) -> i
     Ok(())
 }
 
-/// Returns the paths of decimal numbers in a column of answers; they are written with all digits.
+/// Returns the paths of the decimal numbers in a column of answers, because decimals are written
+/// with all digits.
 fn column_decimal_paths(column: &Field) -> DecimalPaths {
     let mut decimal_paths = DecimalPaths::default();
     match column.data_type() {
