@@ -101,7 +101,8 @@ pub(super) struct TermInfo {
     pub range: ResultRange,
     /// Whether the operand is a message field itself, not a value computed from fields.
     pub is_slot: bool,
-    /// The only texts that the operand may have, if it is a field of an enumeration.
+    /// The only texts that the operand may have. `None` unless the operand is a field for which the
+    /// rules declare the allowed texts.
     pub values: Option<Enumeration>,
     pub paths: SmallVec<[usize; 2]>,
     /// Slot (message field) that is missing exactly when the operand is missing; `None` if there is

@@ -290,8 +290,9 @@ fn intended_text(test: &Predicate) -> Option<String> {
     (result != text && !result.is_empty() && !result.contains("//")).then_some(result)
 }
 
-/// True for a test with `is present` or `is missing`, also if it is negated. The analysis does not
-/// report it as redundant, because it documents which values its author relies on.
+/// True for a test with `is present` or `is missing`, also if the test is negated. Such a test is
+/// never reported as redundant, because it documents whether the author of the rules expects the
+/// value.
 fn is_presence(cond: &Cond) -> bool {
     match &cond.kind {
         CondKind::Not(inner) | CondKind::NotTrue(inner) => is_presence(inner),
@@ -397,8 +398,8 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
 }
 
 /// Builds a simplified condition with two truth values: it is true exactly if `cond` has the truth
-/// value `want`. If `cond` is unknown, the result is false. Parts of `cond` in `replacements` count
-/// as the constants given there.
+/// value `want`. If `cond` is unknown, the result is false. First replaces the parts of `cond` that
+/// occur in `replacements` by their constants.
 pub(super) fn build_with_replacements(
     solver: &mut Solver<'_>,
     cond: &Cond,

@@ -86,8 +86,8 @@ pub enum Verdict {
 pub struct Change {
     /// How the statement changed.
     pub kind: ChangeKind,
-    /// The name of the statement, preceded by the names of the `goto` routes that lead to it;
-    /// `default` for a default statement.
+    /// The name of the statement, after the names of the `goto` routes that lead to it; `default`
+    /// for a default statement. The names are joined by ` → `.
     pub route: String,
     /// The name of the statement in the old version; `None` if the name is unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -177,7 +177,7 @@ pub struct Version<'p> {
 }
 
 /// Maximum number of messages that the solver proposes per statement, to find one that the versions
-/// decide differently. `MAX_QUERIES` limits the solver queries of a whole comparison.
+/// decide differently. The constant below limits the solver queries of a whole comparison.
 const MAX_ROUNDS_PER_STATEMENT: usize = 300;
 const MAX_QUERIES: usize = 20_000;
 

@@ -32,7 +32,7 @@ pub(super) struct NearestMessage {
     pub excluded_earlier: Vec<usize>,
 }
 
-/// Maximum number of changed fields. `MAX_QUERIES` limits the number of attempts.
+/// Maximum number of changed fields. The constant below limits the number of attempts.
 const MAX_CHANGED_FIELDS: usize = 6;
 const MAX_QUERIES: usize = 300;
 

@@ -17,7 +17,8 @@ use std::sync::Arc;
 /// Minimum number of reads of a field whose name is assumed to be spelled correctly.
 const MIN_READS: usize = 2;
 
-/// The positions in the source at which rules read a field or a field inside it.
+/// The reads of a field or of fields inside it: their positions in the source, and the kinds of
+/// value that they read.
 struct FieldReads {
     spans: HashSet<Span>,
     kinds: KindSet,

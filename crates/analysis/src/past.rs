@@ -94,8 +94,9 @@ struct PastChecker<'p> {
 }
 
 impl<'p> PastChecker<'p> {
-    /// Reports a comparison of `p.decision.target` or `p.decision.chosen` with a name that no
-    /// decision of these rules can have.
+    /// Reports a comparison of a field of an earlier decision with a name that no decision of these
+    /// rules can have there. The field is the target or the chosen statement, as in
+    /// `p.decision.target == "x"`.
     fn report_unknown_decision(&self, report: &mut AnalysisReport<'_>, test: &Predicate) {
         if !matches!(test.op, Some(Op::Eq | Op::In)) || test.negated {
             return;

@@ -198,8 +198,8 @@ impl<'p> PastTerms<'p> {
     }
 
     /// Evaluates all parts of conditions that read the history, for the message from which a search
-    /// starts and its history. Reverses the truth of the condition with the index
-    /// `start.flipped_term`. A value becomes missing if it cannot be a constant, or is a private
+    /// starts and its history. If `start` assumes the opposite truth of one condition, reverses the
+    /// truth of this condition. A value becomes missing if it cannot be a constant, or is a private
     /// value of an earlier message.
     pub fn values(&self, start: &SearchStart, past: PastView<'_>) -> Vec<TermValue> {
         let mut values = self.values_for(&start.message, past);

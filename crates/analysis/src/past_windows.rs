@@ -87,9 +87,9 @@ fn report_redundant(
     report.add_finding(diagnostic, None);
 }
 
-/// True if two conditions contradict each other, given that each is the negation of the other apart
-/// from the window. They do if the windows are equal. They also do if a message would have to be in
-/// the short window but not in the long one.
+/// True if two conditions contradict each other. Precondition: one condition is the negation of the
+/// other, apart from the window. They contradict each other if the windows are equal. They also do
+/// if a message would have to be in the short window, but not in the long window.
 fn is_contradiction(short: &WindowCondition<'_>, long: &WindowCondition<'_>) -> bool {
     short.seconds == long.seconds || (short.growth, long.growth) == (Growth::Wider, Growth::Narrower)
 }

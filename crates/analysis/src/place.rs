@@ -128,8 +128,8 @@ pub(super) fn sample_field_values(normal: &Normal, term: ExprId) -> Vec<Json> {
 /// `input`.
 pub(super) struct MessageBuilder {
     required: Json,
-    /// The number of values in the JSON tree `required`, including nested values. This number of
-    /// steps is charged each time the required fields are added to a message.
+    /// The number of values in the JSON tree of the required fields, including nested values. This
+    /// number of steps is charged each time the required fields are added to a message.
     required_size: usize,
 }
 

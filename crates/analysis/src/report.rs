@@ -33,8 +33,8 @@ const LETS_PER_STEP: usize = 16;
 /// Steps that are charged for any evaluation, in addition to the steps for the `let`s.
 const EVALUATION_STEPS: usize = 20;
 
-/// Maximum length of quoted source text, in characters. `MAX_INPUT_CHARS` limits the length of a
-/// shown message.
+/// Maximum length of quoted source text, in characters. The constant below limits the length of a
+/// message in a finding.
 const MAX_QUOTED_CHARS: usize = 60;
 const MAX_INPUT_CHARS: usize = 300;
 

@@ -222,8 +222,8 @@ fn holds_for_same_messages(
     other.true_cond == route_facts.true_cond || solver.solve(&goals).is_unsatisfiable()
 }
 
-/// Reports a route that the routes in `hiding` hide. `is_same` is true if its condition holds for
-/// the same messages as the condition of the only hiding route.
+/// Reports a route that the routes in `hiding` hide. `is_same` is true if only one route hides the
+/// reported route, and the conditions of both hold for the same messages.
 fn report_hidden(
     report: &mut AnalysisReport<'_>,
     id: RuleId,

@@ -42,7 +42,7 @@ pub(super) struct SatQuery {
     /// For each atom (predicate or quantifier), the SAT literals "the atom is true" and "the atom
     /// is false".
     atoms: BTreeMap<usize, (Lit, Lit)>,
-    /// The atom (predicate or quantifier) of each SAT variable that `atoms` uses.
+    /// The atom (predicate or quantifier) to which each SAT variable belongs.
     atom_by_variable: HashMap<u32, usize>,
     /// SAT literal that every query assumes to be true. If neither a message for a proposal was
     /// found nor a proof that none exists, the proposal is excluded only under this assumption. A

@@ -295,8 +295,8 @@ fn keyword_language(text: &str, mode: TestMode, prefix: &str, suffix: &str) -> O
 
 const ANY_TEXT: &str = "(?s:.*)";
 
-/// Returns the set of texts (a language) in which the keyword or pattern `text` is found. `None` if
-/// it is not known.
+/// Returns the language (set of texts) in which the keyword or pattern `text` is found. `None` if
+/// the language is not known.
 fn search_language(search: Search, text: &str, mode: TestMode) -> Option<Hir> {
     match search {
         Search::Literal(anchor) => {

@@ -140,7 +140,7 @@ impl<'p> Solver<'p> {
 /// A solver that refuses further queries after a given number of queries.
 pub(super) struct LimitedSolver<'c, 's> {
     pub solver: &'c mut Solver<'s>,
-    /// The number of queries left; each query counts it down.
+    /// The number of queries that the solver may still run. Each query reduces this number by one.
     queries_left: &'c mut usize,
     pub queries_used: usize,
 }

@@ -127,7 +127,8 @@ pub struct WhyNotQuery<'p> {
     pub sources: &'p SourceMap,
     /// The table with which the decision starts.
     pub entry: TableId,
-    /// The name of the statement, optionally with the names of the `goto`s that lead to it.
+    /// The name of the statement that the message should select, or `TABLE.ROUTE`. Also accepted:
+    /// the name of a `goto` that leads to the statement, or all these names joined by ` → `.
     pub route: &'p str,
     /// The message that does not select the statement, and that a remedy changes.
     pub message: &'p Json,

@@ -394,8 +394,8 @@ fn all_outcomes(program: &Program) -> impl Iterator<Item = &Outcome> {
 }
 
 /// Returns one record type whose fields are the arguments that the rules pass to handlers; `None`
-/// if they pass none. If rules pass values of several types for arguments of one name, the values
-/// are written as JSON.
+/// if no rule passes arguments. If rules pass values of several types for arguments of one name,
+/// the values are written as JSON.
 fn argument_type(program: &Program) -> Option<AnswerType> {
     let mut types: BTreeMap<&str, AnswerType> = BTreeMap::new();
     for outcome in all_outcomes(program) {

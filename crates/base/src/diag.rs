@@ -259,7 +259,8 @@ pub fn is_typing_error(name: &str, other: &str) -> bool {
 }
 
 /// True if exactly one candidate differs from `name` by one typing error: a letter too many, a
-/// letter too few, another letter, or two letters in the wrong order.
+/// letter too few, another letter, or two letters in the wrong order. False for names of at most
+/// two characters.
 pub fn is_single_slip<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> bool {
     let mut close = candidates.into_iter().filter(|candidate| strsim::osa_distance(name, candidate) == 1);
     name.chars().count() > 2 && close.next().is_some() && close.next().is_none()
