@@ -22,7 +22,7 @@ use serde_json::Value as Json;
 /// The result of a search for a message that no statement matches.
 pub(super) enum Gap {
     Message(Json),
-    /// There is no gap: it is proven that every message matches a statement.
+    /// It is proven that every message matches a statement.
     None,
     Unknown,
 }

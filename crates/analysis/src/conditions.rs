@@ -34,7 +34,8 @@ pub(super) struct ConditionFacts {
 pub(super) type Replacements = HashMap<*const Cond, bool>;
 
 /// Reports a condition that is never or always true, or that has redundant parts. `is_reported` is
-/// true if the compiler already warned that the condition is constant.
+/// true if the compiler already warned that the condition is constant. Returns the results of the
+/// analysis.
 pub(super) fn analyse_condition(
     solver: &mut Solver<'_>,
     report: &mut AnalysisReport<'_>,

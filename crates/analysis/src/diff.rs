@@ -181,7 +181,8 @@ pub struct Version<'p> {
 const MAX_ROUNDS_PER_STATEMENT: usize = 300;
 const MAX_QUERIES: usize = 20_000;
 
-/// Compares two versions of rules by meaning: searches for messages that they decide differently.
+/// Compares two versions of rules by meaning: searches for messages on which the decisions of the
+/// two versions differ.
 #[doc(hidden)]
 pub fn diff(old: &Version<'_>, new: &Version<'_>) -> Diff {
     let both = MergedPrograms::new(old.program, new.program);

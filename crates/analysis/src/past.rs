@@ -89,7 +89,8 @@ struct PastChecker<'p> {
     program: &'p Program,
     history: SlotId,
     names: DecisionNames<'p>,
-    /// The variables of the quantifiers visited so far that have a recorded message as value.
+    /// The variables of the quantifiers over the history that were visited so far. The value of
+    /// such a variable is a recorded message.
     elements: HashSet<VarId>,
 }
 

@@ -65,8 +65,8 @@ fn required_field(part: &Cond, var: &Var) -> Option<RequiredField> {
     is_field.then_some(RequiredField { path, value, span: part.span })
 }
 
-/// Returns the possible targets of decisions that choose a statement with this name. `None` if such
-/// a decision may have a target that is not known, or if there is no such statement.
+/// Returns the possible targets of decisions that choose a statement with this name. `None` if the
+/// outcome of such a statement is not a handler, or if there is no such statement.
 fn possible_targets<'p>(program: &'p Program, name: &str) -> Option<Vec<&'p str>> {
     let named = program.rules.iter().filter(|rule| *rule.name == *name).map(|rule| &rule.outcome);
     let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());

@@ -235,7 +235,7 @@ impl SatQuery {
     }
 
     /// Adds a clause that excludes messages that satisfy all of the `literals`. If `proven` is
-    /// false, the clause applies only under the assumption `certain`.
+    /// false, the clause applies only under the assumption of the SAT literal `certain`.
     pub fn exclude_literals(&mut self, literals: &[AtomLiteral], proven: bool) {
         let mut clause: Vec<Lit> = if proven { Vec::new() } else { vec![!self.certain] };
         for literal in literals {
