@@ -19,7 +19,8 @@ enum Growth {
     Narrower,
 }
 
-/// A condition on the recorded messages of the last `seconds` seconds.
+/// A condition on the recorded messages of one window of the history, such as the last five
+/// minutes.
 struct WindowCondition<'p> {
     cond: &'p Cond,
     /// The length of the window; infinite for the whole history.
