@@ -101,7 +101,8 @@ fn smallest_hitting_set(solver: &Solver<'_>, cores: &[Vec<usize>]) -> Option<Vec
     })
 }
 
-/// Function that reports whether two sets of paths (message fields) have a path in common.
+/// Function that reports whether a path in one set overlaps a path in another set: the paths are
+/// equal, or one is a prefix of the other.
 type Intersects<'a> = &'a dyn Fn(&[usize], &[usize]) -> bool;
 
 /// Adds at most `max_paths` paths to `chosen`, so that `chosen` intersects each core (a set of

@@ -119,7 +119,7 @@ impl PreparedTest {
     }
 
     /// Returns the number of steps (units of the work limit) of one evaluation for this left
-    /// operand.
+    /// operand. The first call adds the steps that only the first evaluation takes.
     pub fn steps(&self, left: Value<'_>) -> usize {
         let size = match left {
             Value::Str(text) => 1 + text.len() / 16,

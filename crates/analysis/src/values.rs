@@ -463,9 +463,9 @@ impl ValueSearch {
     }
 }
 
-/// Returns numbers near a float with many digits, sorted by their number of digits. If a shorter
-/// number also satisfies the literals, it is easier to read in an example message. Returns nothing
-/// for a value that is not a float or has few digits.
+/// Returns numbers near a float with many digits, simpler numbers first. If a shorter number also
+/// satisfies the literals, it is easier to read in an example message. Returns nothing for a value
+/// that is not a float or has few digits.
 fn nearby_round_numbers(value: &Json) -> Vec<Json> {
     const MAX_LENGTH: usize = 8;
     const MAX_DIGITS: i32 = 12;

@@ -308,8 +308,8 @@ struct Binder<'s> {
 
 impl Binder<'_> {
     /// Returns the message fields with the columns that fill them, matched by name. A column with a
-    /// dotted name, such as `ctx.n`, becomes part of the object `ctx` if the rules read that
-    /// object. If there is also a column `ctx`, that column is the object instead.
+    /// dotted name, such as `ctx.n`, becomes part of the object `ctx` if the rules read fields of
+    /// that object. If there is also a column `ctx`, that column is the object instead.
     fn map_columns(&mut self) -> Vec<(String, FieldSource)> {
         let mut sources = Vec::new();
         let names: BTreeSet<&str> = self.schema.fields().iter().map(|field| field.name().as_str()).collect();
