@@ -14,9 +14,9 @@ use rulec_base::message;
 use rulec_sema::hir::{Outcome, Rule, RuleId, TableId, TableKind};
 
 /// Reports the routes of a table that other routes hide. For a table of routes (not of a choice or
-/// flow), also reports ties, a missing default, and routes that contradict every `goto` to the
-/// table. A tie is a pair of routes with equal priority and different answers that match the same
-/// messages. `facts` are the results of the analysis of each route's condition.
+/// flow), also reports ties, a missing default, and routes that contradict all `goto`s to it. A tie
+/// is a pair of routes with equal priority and different answers that match the same messages.
+/// `facts` are the results of the analysis of each route's condition.
 pub(super) fn analyse_table(
     solver: &mut Solver<'_>,
     report: &mut AnalysisReport<'_>,

@@ -74,9 +74,9 @@ pub(super) fn parse_language(pattern: &str) -> Option<TextLanguage> {
     regex_syntax::parse(pattern).ok().map(|hir| TextLanguage(Rc::new(hir)))
 }
 
-/// Returns a language (set of texts) that contains all results of a function. `None` if no such
-/// language is known. An idempotent function, such as `lower`, leaves the texts of its language
-/// unchanged.
+/// Returns a language (set of texts) that contains all results of a function. A few of its texts
+/// may be no results, such as the 29th of February of some years for `date`. `None` if no such
+/// language is known.
 pub(super) fn result_language(function: Function) -> Option<TextLanguage> {
     match function {
         Function::Lower => Some(texts_unchanged_by(char::to_lowercase)),
