@@ -49,7 +49,8 @@ impl AnswerIds {
 
     /// Builds the answer of the statement `chosen`. `outcome` is the statement's outcome: a
     /// handler, a branch, a flow or a `goto`. `values` are all expressions of computed values in
-    /// the program, indexed by value id. `builder` adds the simplified forms of these expressions.
+    /// the program, indexed by value id. The simplified forms of the values that the answer
+    /// contains are added to `builder`.
     pub fn answer_of(
         &mut self,
         builder: &mut NormalBuilder<'_>,

@@ -89,9 +89,9 @@ fn collect_conditions<'p>(value: &'p Expr, conditions: &mut Vec<(&'p Cond, bool)
     }
 }
 
-/// True for a condition with a comparison. Other conditions are not reported: a handler may need
-/// the value of a field, of a presence test or of a named condition, although the route makes it
-/// constant.
+/// True for a condition with a comparison. Other conditions are not reported, even if the route's
+/// condition makes them constant: a handler may need the value of a field, of a presence test or of
+/// a named condition.
 fn has_comparison(condition: &Cond) -> bool {
     match &condition.kind {
         CondKind::Not(inner) => has_comparison(inner),

@@ -101,7 +101,8 @@ pub(super) struct TermInfo {
     pub range: ResultRange,
     /// Whether the operand is a message field itself, not a value computed from fields.
     pub is_slot: bool,
-    /// The only texts that the operand may have, if it is a field of an enumeration.
+    /// The only texts that the operand may have; `None` unless the operand is a field with declared
+    /// texts.
     pub values: Option<Enumeration>,
     pub paths: SmallVec<[usize; 2]>,
     /// Slot (message field) that is missing exactly when the operand is missing; `None` if there is
@@ -117,9 +118,8 @@ pub(super) struct TermInfo {
 pub(super) struct ResultRange {
     pub low: Option<i64>,
     pub high: Option<i64>,
-    /// The called function, if the whole expression is a call of an idempotent function, such as
-    /// `lower`. The function then leaves every result of the expression unchanged. `None` for any
-    /// other expression.
+    /// The called function, if the whole expression is a call of a function such as `lower`, whose
+    /// results are known to be certain texts only. `None` for any other expression.
     pub results_of: Option<Function>,
 }
 
@@ -429,7 +429,8 @@ fn steps_of_part(part: HirPart<'_>) -> usize {
     part.parts().into_iter().map(steps_of_part).fold(own, usize::saturating_add)
 }
 
-/// Returns bounds on the results of a function call or `count`, valid for all arguments.
+/// Returns bounds on the results of a function call or `count`, or the called function if its
+/// results are certain texts only. Returns nothing for other expressions.
 fn result_range(expr: &NExpr) -> ResultRange {
     let between = |low, high| ResultRange { low: Some(low), high: Some(high), results_of: None };
     let at_least = |low| ResultRange { low: Some(low), ..ResultRange::default() };

@@ -11,8 +11,8 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 /// Divisor that limits a share (the steps for one part of the analysis) to a quarter of the
-/// remaining steps. So a large statement leaves steps for the others. If fewer than four shares are
-/// left, they divide the steps equally.
+/// remaining steps. So a large statement leaves steps for other statements. If fewer than four
+/// shares are left, each gets an equal part of the remaining steps.
 const MAX_SHARE_DIVISOR: u64 = 4;
 
 /// Counts the steps of one analysis against its limits. All clones share the counters.
@@ -24,14 +24,14 @@ struct Counters {
     total: u64,
     /// The number of steps taken so far.
     taken: Cell<u64>,
-    /// The value of `taken` at which the current share (the steps for one part of the analysis)
-    /// ends.
+    /// The total number of taken steps at which the current share (the steps for one part of the
+    /// analysis) ends.
     share_end: Cell<u64>,
     /// The estimated number of shares (parts of the analysis with a step limit of their own) that
     /// have not begun yet.
     remaining_shares: Cell<u64>,
-    /// Whether some work of the current part of the analysis was refused for lack of steps. Later
-    /// results within this part are then no proofs.
+    /// Whether some work of the current part of the analysis was refused for lack of steps. If so,
+    /// later results of this part prove nothing.
     exhausted: Cell<bool>,
     /// Whether work of any part of the analysis was refused for lack of steps.
     ever_exhausted: Cell<bool>,

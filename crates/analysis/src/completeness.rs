@@ -22,7 +22,7 @@ use serde_json::Value as Json;
 /// The result of a search for a message that no statement matches.
 pub(super) enum Gap {
     Message(Json),
-    /// There is no gap: it is proven that every message matches a statement.
+    /// It is proven that every message matches a statement.
     None,
     Unknown,
 }
@@ -134,8 +134,9 @@ fn describe_violating_gap(is_proven: bool, message: &Json) -> (Code, Message, Me
 
 /// Finds a message that selects no statement. If `promise` is given, the message also has the
 /// fields and types that `input` declares. `selected` returns the statement that a message selects,
-/// if any. The search is then repeated for a message that does not make this statement's condition
-/// true. `condition_of` returns this condition; `None` if it is not known.
+/// if any. If a found message selects a statement, the search is repeated for messages for which
+/// the condition of this statement is not true. `condition_of` returns this condition; `None` if it
+/// is not known.
 pub(super) fn find_unmatched_message(
     solver: &mut Solver<'_>,
     promise: Option<&InputRequirements<'_>>,

@@ -34,7 +34,8 @@ pub(super) struct ConditionFacts {
 pub(super) type Replacements = HashMap<*const Cond, bool>;
 
 /// Reports a condition that is never or always true, or that has redundant parts. `is_reported` is
-/// true if the compiler already warned that the condition is constant.
+/// true if the compiler already warned that the condition is constant. Returns the results of the
+/// analysis.
 pub(super) fn analyse_condition(
     solver: &mut Solver<'_>,
     report: &mut AnalysisReport<'_>,
@@ -290,8 +291,9 @@ fn intended_text(test: &Predicate) -> Option<String> {
     (result != text && !result.is_empty() && !result.contains("//")).then_some(result)
 }
 
-/// True for a test with `is present` or `is missing`, also if it is negated. The analysis does not
-/// report it as redundant, because it documents which values its author relies on.
+/// True for a test with `is present` or `is missing`, also if the test is negated. Such a test is
+/// never reported as redundant, because it documents whether the author of the rules expects the
+/// value.
 fn is_presence(cond: &Cond) -> bool {
     match &cond.kind {
         CondKind::Not(inner) | CondKind::NotTrue(inner) => is_presence(inner),
@@ -310,8 +312,8 @@ struct RedundancySearch<'a, 's, 'p, 'r> {
 
 impl<'a> RedundancySearch<'a, '_, '_, '_> {
     /// Reports the redundant parts of `cond`, a part of the rule's condition. Adds each reported
-    /// part to `replacements`, so that the next part is tested without it. `positive` is false if
-    /// `cond` occurs inside an odd number of negations.
+    /// part to `replacements`, so that the following parts are tested without the reported part.
+    /// `positive` is false if `cond` occurs inside an odd number of negations.
     fn collect_redundant(&mut self, cond: &'a Cond, positive: bool, replacements: &mut Replacements) {
         let (parts, neutral) = match &cond.kind {
             CondKind::Not(inner) | CondKind::NotTrue(inner) => {
@@ -340,9 +342,9 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
     }
 
     /// True if the rule's condition is true for the same messages with the replacements as without
-    /// them. Precondition: this is already known for all replacements except the last added one.
-    /// `adds` is true if this last one can only make the condition true for more messages, and
-    /// false if only for fewer messages.
+    /// them. Precondition: this is already known for all replacements except the last added one. If
+    /// `adds` is true, the last replacement can only make the condition true for more messages. If
+    /// `adds` is false, it can only make the condition true for fewer messages.
     fn is_equivalent_with(&mut self, replacements: &Replacements, adds: bool) -> bool {
         let replaced_cond = build_with_replacements(self.solver, self.root, true, replacements);
         replaced_cond == self.true_cond
@@ -397,8 +399,8 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
 }
 
 /// Builds a simplified condition with two truth values: it is true exactly if `cond` has the truth
-/// value `want`. If `cond` is unknown, the result is false. Parts of `cond` in `replacements` count
-/// as the constants given there.
+/// value `want`. If `cond` is unknown, the result is false. First replaces the parts of `cond` that
+/// occur in `replacements` by their constants.
 pub(super) fn build_with_replacements(
     solver: &mut Solver<'_>,
     cond: &Cond,

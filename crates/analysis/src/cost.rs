@@ -22,7 +22,7 @@ pub struct TableCost {
     /// Steps of the conditions of all statements in the table, and in the tables that a `goto` can
     /// reach from it.
     pub steps: u64,
-    /// The number of host function calls of all statements that `steps` counts.
+    /// The number of host function calls in the conditions that `steps` counts.
     pub calls: u64,
     /// The cost of each statement of the table, the most expensive first.
     pub statements: Vec<StatementCost>,

@@ -86,8 +86,8 @@ pub enum Verdict {
 pub struct Change {
     /// How the statement changed.
     pub kind: ChangeKind,
-    /// The name of the statement, preceded by the names of the `goto` routes that lead to it;
-    /// `default` for a default statement.
+    /// The name of the statement, after the names of the `goto` routes that lead to it; `default`
+    /// for a default statement. The names are joined by ` → `.
     pub route: String,
     /// The name of the statement in the old version; `None` if the name is unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -177,11 +177,12 @@ pub struct Version<'p> {
 }
 
 /// Maximum number of messages that the solver proposes per statement, to find one that the versions
-/// decide differently. `MAX_QUERIES` limits the solver queries of a whole comparison.
+/// decide differently. The constant below limits the solver queries of a whole comparison.
 const MAX_ROUNDS_PER_STATEMENT: usize = 300;
 const MAX_QUERIES: usize = 20_000;
 
-/// Compares two versions of rules by meaning: searches for messages that they decide differently.
+/// Compares two versions of rules by meaning: searches for messages on which the decisions of the
+/// two versions differ.
 #[doc(hidden)]
 pub fn diff(old: &Version<'_>, new: &Version<'_>) -> Diff {
     let both = MergedPrograms::new(old.program, new.program);
@@ -230,9 +231,10 @@ pub fn diff(old: &Version<'_>, new: &Version<'_>) -> Diff {
 }
 
 /// Withdraws the verdict [`Verdict::Same`] from the entry points that read the history, if earlier
-/// messages or their decisions can differ between the two versions. `reading` states for each entry
-/// point whether it reads the history. `chosen_names` is a note for the reader, if rules read the
-/// names of statements that earlier decisions chose.
+/// messages or their decisions can differ between the two versions. `reading` contains for each
+/// entry point whether it reads the history. `chosen_names` is a note for the reader; it is `None`
+/// unless rules read which statement an earlier decision chose. The note is added if any statement
+/// changed.
 fn withdraw_proofs(diff: &mut Diff, chosen_names: Option<Message>, reading: &[bool]) {
     let is_changed = diff.entries.iter().any(|entry| !entry.changes.is_empty());
     let chosen_names = chosen_names.filter(|_| is_changed);
@@ -468,11 +470,11 @@ impl TableComparison<'_, '_, '_, '_> {
     }
 
     /// Builds a condition for the next search for a message that the two versions decide
-    /// differently. The last message selected the statement at `index` in version `side`, and got
-    /// an equal answer from the statement `other` of the other version. The condition excludes such
-    /// messages. It is true if `other` does not match, if an earlier statement with another answer
-    /// matches, or if the arguments of the two statements differ. The bool is false if the
-    /// condition may also exclude a difference, so that a failed search proves nothing.
+    /// differently. The last message selected the statement at `index` in version `side`, but the
+    /// statement `other` of the other version gives an equal answer. So the next message must
+    /// satisfy one of three alternatives: `other` does not match, an earlier statement with another
+    /// answer matches, or the arguments of the two statements differ. The bool is false if a
+    /// message with a difference may satisfy none of them, so that a failed search proves nothing.
     fn build_difference(&mut self, (side, index): (usize, usize), other: usize) -> (CondId, bool) {
         let own_leaf = self.leaf_at(side, index);
         let (answer, fixed_part, args) = (own_leaf.answer, own_leaf.fixed_part, own_leaf.args.clone());

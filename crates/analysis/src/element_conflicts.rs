@@ -125,8 +125,9 @@ impl Solver<'_> {
         by_list
     }
 
-    /// Returns literals on the length of a list, such as `len(list) == 0`, or on a count of its
-    /// elements, that contradict an element that satisfies `goal`. `None` if there are none.
+    /// Returns literals that no message satisfies if the list has an element that satisfies `goal`.
+    /// The literals restrict the length of the list, such as `len(list) == 0`, or a count of its
+    /// elements. `None` if there are no such literals.
     fn find_empty_conflict(
         &mut self,
         literals: &[AtomLiteral],

@@ -43,11 +43,11 @@ pub(super) fn forced_literals(
     Some(literals)
 }
 
-/// The undecided operands of an `or` that must be true, or of an `and` that must not be true. One
-/// operand suffices for such a goal (required value). So if just one operand is left, it must
-/// satisfy the goal.
+/// The operands of a goal that may still satisfy it. The goal is an `or` that must be true, or an
+/// `and` that must not be true, so one operand with the required value suffices. If only one such
+/// operand is left, it must have this value.
 enum OpenOperands {
-    /// The goal is already satisfied: other goals require a value of one operand that suffices.
+    /// The goal is already satisfied: because of other goals, one operand has the required value.
     Satisfied,
     One(CondId),
     Several,

@@ -107,9 +107,11 @@ fn find_or_push<T: Clone>(list: &mut Vec<T>, value: &T, is_like: impl Fn(&T) -> 
 
 /// The ids that the fields, functions and `let`s of the new program have in the merged program.
 struct MergedIds {
-    /// The merged ids of the fields, indexed by their ids in the new program.
+    /// The ids of the new program's fields in the merged program, indexed by the id in the new
+    /// program.
     slots: Vec<SlotId>,
-    /// The merged ids of the functions, indexed by their ids in the new program.
+    /// The ids of the new program's functions in the merged program, indexed by the id in the new
+    /// program.
     externs: Vec<ExternId>,
     /// The number to add to a `LetId` of the new program to get its id in the merged program.
     let_offset: u32,

@@ -70,9 +70,9 @@ impl ListCandidates {
         part.parts().into_iter().for_each(|part| self.add(part));
     }
 
-    /// Adds values of `operand` for which its comparison with `other` is true, and values for which
-    /// it is false. Adds nothing if `other` is computed from the message. If the predicate has no
-    /// second operand, the operand itself is tested as a bool.
+    /// Adds values to try for `operand`: values for which the comparison with `other` is true, and
+    /// values for which it is false. Adds nothing if `other` is computed from the message. If the
+    /// predicate has no second operand, the operand itself is tested as a bool.
     fn add_values(&mut self, operand: &Expr, other: &Operand) {
         let constant = match other {
             Operand::Value(Expr { kind: ExprKind::Const(constant), .. }) => constant.value().to_json(),

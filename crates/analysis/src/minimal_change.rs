@@ -26,12 +26,13 @@ pub(super) struct NearestMessage {
     pub changed: Vec<usize>,
     /// Whether it is proven that changing fewer fields is not enough.
     pub smallest: bool,
-    /// Indexes of earlier statements of the table that were selected by some tried messages
-    /// instead. The search then excluded messages that match these statements.
+    /// Indexes of earlier statements of the table. Some messages that the search tried selected one
+    /// of these statements instead of the requested one. The search then excluded messages that
+    /// match these statements.
     pub excluded_earlier: Vec<usize>,
 }
 
-/// Maximum number of changed fields. `MAX_QUERIES` limits the number of attempts.
+/// Maximum number of changed fields. The constant below limits the number of attempts.
 const MAX_CHANGED_FIELDS: usize = 6;
 const MAX_QUERIES: usize = 300;
 
@@ -100,7 +101,8 @@ fn smallest_hitting_set(solver: &Solver<'_>, cores: &[Vec<usize>]) -> Option<Vec
     })
 }
 
-/// Function that reports whether two sets of paths (message fields) have a path in common.
+/// Function that reports whether a path in one set overlaps a path in another set: the paths are
+/// equal, or one is a prefix of the other.
 type Intersects<'a> = &'a dyn Fn(&[usize], &[usize]) -> bool;
 
 /// Adds at most `max_paths` paths to `chosen`, so that `chosen` intersects each core (a set of

@@ -141,8 +141,8 @@ fn report_missing_field(
 }
 
 /// Collects the outermost negated parts of a condition. Parts inside a `NotTrue` (written `unless`)
-/// are skipped: a missing field makes such a condition true, so the rule can still match. If
-/// `plain` is false, returns without collecting parts.
+/// are skipped: a missing field makes such a condition true, so the rule can still match. Collects
+/// nothing if `plain` is false.
 fn collect_negated<'a>(cond: &'a Cond, plain: bool, negated_parts: &mut Vec<&'a Cond>) {
     match &cond.kind {
         CondKind::Not(_) if plain => negated_parts.push(cond),

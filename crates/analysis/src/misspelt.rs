@@ -17,13 +17,14 @@ use std::sync::Arc;
 /// Minimum number of reads of a field whose name is assumed to be spelled correctly.
 const MIN_READS: usize = 2;
 
-/// The positions in the source at which rules read a field or a field inside it.
+/// The reads of a field or of fields inside it: their positions in the source, and the kinds of
+/// value that they read.
 struct FieldReads {
     spans: HashSet<Span>,
     kinds: KindSet,
 }
 
-/// The fields of one record by name.
+/// The reads of the fields of one record, by the name of the field.
 type RecordReads<'p> = BTreeMap<&'p str, FieldReads>;
 
 /// Reports fields that are read once and spelled like a field that is read more often.
@@ -99,8 +100,9 @@ fn add_reads(part: Part<'_>, spans: &mut [HashSet<Span>]) {
     }
 }
 
-/// True if the message of some test in the rules has a field with this name. Such a name is not
-/// reported, because a typing error would hardly occur in both places.
+/// True if the message of some test in the rules has the field `name` in the record at the path
+/// `parent`. Such a field is not reported, because a typing error would hardly occur in both
+/// places.
 fn is_given_by_tests(program: &Program, parent: &[Arc<str>], name: &str) -> bool {
     program.tests.iter().any(|test| {
         let record = parent.iter().try_fold(&test.message, |json: &Json, key| json.get(&**key));

@@ -1,6 +1,6 @@
-//! Matches the statements of a new version of rules with the statements of the old version.
-//! Statements of equal meaning match first, whatever their names and positions; the others match by
-//! name.
+//! Matches the statements of a new version of rules with the statements of the old version. First,
+//! statements with equal meaning and equal name match. Then statements with equal meaning match, if
+//! the name of each exists in its own version only. The remaining statements match by name.
 
 use super::sequence::SequenceLeaf;
 use super::solver::LimitedSolver;
@@ -21,8 +21,9 @@ pub(super) struct StatementPairs {
     pub kept_order: Vec<bool>,
 }
 
-/// Finds the old counterpart of each new statement. First compares both meaning and name, then only
-/// the meaning, then only the name.
+/// Finds the old counterpart of each new statement. First compares both meaning and name. Then
+/// compares only the meaning, for statements whose name the other version lacks. Last compares only
+/// the name.
 pub(super) fn pair_statements(
     old: &[SequenceLeaf],
     new: &[SequenceLeaf],

@@ -20,7 +20,8 @@ use std::sync::Arc;
 
 /// Reports conditions on two windows of the history if one condition implies or contradicts the
 /// other, and conditions on times that no earlier message has. Also reports comparisons with
-/// decisions that no rule makes, and limits on sums that a single large message can exceed.
+/// decisions that no rule makes. Also reports limits on sums over the history that do not include
+/// the current message, because a single large message can exceed such a limit.
 pub(super) fn report_conditions_on_the_past(report: &mut AnalysisReport<'_>) {
     let program = report.program;
     let Some(history) = program.history_slot() else { return };
@@ -88,13 +89,15 @@ struct PastChecker<'p> {
     program: &'p Program,
     history: SlotId,
     names: DecisionNames<'p>,
-    /// The variables of the quantifiers visited so far that have a recorded message as value.
+    /// The variables of the quantifiers over the history that were visited so far. The value of
+    /// such a variable is a recorded message.
     elements: HashSet<VarId>,
 }
 
 impl<'p> PastChecker<'p> {
-    /// Reports a comparison of `p.decision.target` or `p.decision.chosen` with a name that no
-    /// decision of these rules can have.
+    /// Reports a comparison of a field of an earlier decision with a name that no decision of these
+    /// rules can have there. The field is the target or the chosen statement, as in
+    /// `p.decision.target == "x"`.
     fn report_unknown_decision(&self, report: &mut AnalysisReport<'_>, test: &Predicate) {
         if !matches!(test.op, Some(Op::Eq | Op::In)) || test.negated {
             return;
@@ -138,10 +141,10 @@ impl<'p> PastChecker<'p> {
         ["target", "chosen"].into_iter().find(|known| is_decision && **name == **known)
     }
 
-    /// Reports a comparison that is true only for a large sum over the history, if no rule reads
-    /// the summed field of the current message. The sum does not include the current message, so a
-    /// single large message can exceed the limit that was intended. A sum over messages that the
-    /// rule does not decide is not reported.
+    /// Reports a comparison such as `sum(…) > 100`, which is true for a large sum over a field of
+    /// earlier messages. The sum does not include the current message, so a single large message
+    /// can exceed the intended limit. Nothing is reported if a rule reads this field of the current
+    /// message, or if the sum cannot include the messages that the rule decides.
     fn report_budget(&self, report: &mut AnalysisReport<'_>, rule: &Rule, test: &'p Predicate) {
         let sum = match (test.op, &test.right) {
             (Some(Op::Gt | Op::Ge), _) => &test.left,

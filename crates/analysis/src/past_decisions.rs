@@ -24,8 +24,9 @@ struct RequiredField {
 }
 
 /// Returns a warning if no message can satisfy `body`, a condition on the earlier message `var`.
-/// Such a condition requires that a statement was chosen, and a target or field value with which
-/// the rules never choose this statement. `None` if no such contradiction was found.
+/// The condition requires that the earlier decision chose a certain statement. It also requires a
+/// target or a field value with which the rules never choose this statement. `None` if no such
+/// contradiction was found.
 pub(super) fn impossible_decision(program: &Program, var: &Var, body: &Cond) -> Option<Diagnostic> {
     let required: Vec<RequiredField> =
         body.conjuncts().iter().filter_map(|part| required_field(part, var)).collect();
@@ -64,8 +65,8 @@ fn required_field(part: &Cond, var: &Var) -> Option<RequiredField> {
     is_field.then_some(RequiredField { path, value, span: part.span })
 }
 
-/// Returns the possible targets of decisions that choose a statement with this name. `None` if such
-/// a decision may have a target that is not known, or if there is no such statement.
+/// Returns the possible targets of decisions that choose a statement with this name. `None` if the
+/// outcome of such a statement is not a handler, or if there is no such statement.
 fn possible_targets<'p>(program: &'p Program, name: &str) -> Option<Vec<&'p str>> {
     let named = program.rules.iter().filter(|rule| *rule.name == *name).map(|rule| &rule.outcome);
     let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());

@@ -18,8 +18,8 @@ use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 use time::Duration;
 
-/// Maximum number of messages from which the search starts. For each of these messages, the parts
-/// of conditions that read the history can have other values.
+/// Maximum number of messages from which the search starts. Several starts are needed, because the
+/// parts of conditions that read the history can have other values for each start message.
 const MAX_STARTS: usize = 32;
 /// Maximum number of earlier messages whose values are tried in the current message.
 const MAX_ELEMENTS: usize = 8;
@@ -198,8 +198,8 @@ impl<'p> PastTerms<'p> {
     }
 
     /// Evaluates all parts of conditions that read the history, for the message from which a search
-    /// starts and its history. Reverses the truth of the condition with the index
-    /// `start.flipped_term`. A value becomes missing if it cannot be a constant, or is a private
+    /// starts and its history. If `start` assumes the opposite truth of one condition, reverses the
+    /// truth of this condition. A value becomes missing if it cannot be a constant, or is a private
     /// value of an earlier message.
     pub fn values(&self, start: &SearchStart, past: PastView<'_>) -> Vec<TermValue> {
         let mut values = self.values_for(&start.message, past);
@@ -250,9 +250,10 @@ impl<'p> PastTerms<'p> {
         })
     }
 
-    /// Returns the messages from which the search starts, the given message first. In the others,
-    /// fields that rules compare with earlier messages have values of earlier messages, or `now` is
-    /// another time. In the last ones, only the truth of one condition on the history is reversed.
+    /// Returns the messages from which the search starts: first the given message, then changed
+    /// copies. In some copies, a field that rules compare with earlier messages has the value of an
+    /// earlier message; in others, `now` is another time. In the last starts, the message is the
+    /// given one, but the truth of one condition on the history is reversed.
     pub fn search_starts(&self, given: &Json, past: PastView<'_>) -> Vec<SearchStart> {
         let mut starts =
             vec![SearchStart { message: given.clone(), replaced: Vec::new(), flipped_term: None }];

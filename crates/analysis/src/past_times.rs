@@ -12,7 +12,7 @@ use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Predicate, Progra
 /// The name of the field with the time of the current message.
 const NOW_FIELD: &str = "now";
 
-/// A bound of the times of earlier messages, in seconds relative to the time of the current
+/// A bound on the times of earlier messages, in seconds relative to the time of the current
 /// message. The seconds are negative for earlier times.
 #[derive(Clone, Copy)]
 struct TimeBound {

@@ -1,5 +1,6 @@
-//! Finds pairs of conditions on windows of the history if one condition implies or contradicts the
-//! other. For example, a message within the last five minutes is also within the last ten minutes.
+//! Finds pairs of conditions on windows of the history in which one condition implies or
+//! contradicts the other. For example, a message within the last five minutes is also within the
+//! last ten minutes.
 
 use super::report::{AnalysisReport, MISSING_SOURCE};
 use rulec_base::diag::{Code, Diagnostic};
@@ -18,7 +19,8 @@ enum Growth {
     Narrower,
 }
 
-/// A condition on the recorded messages of the last `seconds` seconds.
+/// A condition on the recorded messages of one window of the history, such as the last five
+/// minutes.
 struct WindowCondition<'p> {
     cond: &'p Cond,
     /// The length of the window; infinite for the whole history.
@@ -86,9 +88,9 @@ fn report_redundant(
     report.add_finding(diagnostic, None);
 }
 
-/// True if two conditions contradict each other, given that each is the negation of the other apart
-/// from the window. They do if the windows are equal. They also do if a message would have to be in
-/// the short window but not in the long one.
+/// True if two conditions contradict each other. Precondition: one condition is the negation of the
+/// other, apart from the window. They contradict each other if the windows are equal. They also do
+/// if a message would have to be in the short window, but not in the long window.
 fn is_contradiction(short: &WindowCondition<'_>, long: &WindowCondition<'_>) -> bool {
     short.seconds == long.seconds || (short.growth, long.growth) == (Growth::Wider, Growth::Narrower)
 }

@@ -101,8 +101,9 @@ pub(super) fn json_number(number: f64) -> Option<Json> {
     }
 }
 
-/// Returns field values for a call of a function that cannot be inverted, such as `hour`. For each
-/// possible result of the function, at least one of these values gives this result.
+/// Returns field values for a call of a function such as `hour`, which gives the same result for
+/// many arguments. If the function has few possible results, each result is the result for at least
+/// one of the values.
 pub(super) fn sample_field_values(normal: &Normal, term: ExprId) -> Vec<Json> {
     let NExpr::Call(function, args) = normal.expr(term) else { return Vec::new() };
     let datetime =
@@ -128,8 +129,8 @@ pub(super) fn sample_field_values(normal: &Normal, term: ExprId) -> Vec<Json> {
 /// `input`.
 pub(super) struct MessageBuilder {
     required: Json,
-    /// The number of values in the JSON tree `required`, including nested values. As many steps are
-    /// charged each time the required fields are added to a message.
+    /// The number of values in the JSON tree of the required fields, including nested values. This
+    /// number of steps is charged each time the required fields are added to a message.
     required_size: usize,
 }
 

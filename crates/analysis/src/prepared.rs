@@ -39,7 +39,8 @@ pub(super) struct PreparedTest {
     /// Number of steps of one linear search of the constant, for each unit of the left operand's
     /// size. A unit is 16 bytes of a text, or one list element.
     linear_search_steps: usize,
-    /// Additional steps of the first evaluation, such as compiling regular expressions.
+    /// Steps that are charged for the first evaluation only, for example to compile regular
+    /// expressions. Zero after the first evaluation.
     first_steps: Cell<usize>,
 }
 
@@ -118,7 +119,7 @@ impl PreparedTest {
     }
 
     /// Returns the number of steps (units of the work limit) of one evaluation for this left
-    /// operand.
+    /// operand. The first call adds the steps that only the first evaluation takes.
     pub fn steps(&self, left: Value<'_>) -> usize {
         let size = match left {
             Value::Str(text) => 1 + text.len() / 16,

@@ -33,8 +33,8 @@ const LETS_PER_STEP: usize = 16;
 /// Steps that are charged for any evaluation, in addition to the steps for the `let`s.
 const EVALUATION_STEPS: usize = 20;
 
-/// Maximum length of quoted source text, in characters. `MAX_INPUT_CHARS` limits the length of a
-/// shown message.
+/// Maximum length of quoted source text, in characters. The constant below limits the length of a
+/// message in a finding.
 const MAX_QUOTED_CHARS: usize = 60;
 const MAX_INPUT_CHARS: usize = 300;
 
@@ -97,7 +97,7 @@ impl<'p> AnalysisReport<'p> {
         truncate(&to_one_line(&text.split_whitespace().collect::<Vec<_>>().join(" ")), MAX_QUOTED_CHARS)
     }
 
-    /// Returns the source text of a part of a condition. The text of an exception after `unless`
+    /// Returns the source text of a part of a condition. For a condition after `unless`, the text
     /// includes the word `unless`.
     pub fn quote_part(&self, cond: &Cond) -> String {
         match &cond.kind {

@@ -14,9 +14,9 @@ use rulec_base::message;
 use rulec_sema::hir::{Outcome, Rule, RuleId, TableId, TableKind};
 
 /// Reports the routes of a table that other routes hide. For a table of routes (not of a choice or
-/// flow), also reports a missing default, and ties. A tie is a pair of routes with equal priority
-/// and different answers that match the same messages. `facts` are the results of the analysis of
-/// each route's condition.
+/// flow), also reports ties, a missing default, and routes that contradict all `goto`s to it. A tie
+/// is a pair of routes with equal priority and different answers that match the same messages.
+/// `facts` are the results of the analysis of each route's condition.
 pub(super) fn analyse_table(
     solver: &mut Solver<'_>,
     report: &mut AnalysisReport<'_>,
@@ -145,8 +145,8 @@ fn hiding_routes(
 }
 
 /// Returns earlier routes, at least one of which matches whenever the route `id` matches. Used if
-/// no message is known that makes the condition of this route true. The condition then reads more
-/// than the message, such as an intent. `None` if the solver finds no proof.
+/// no message is known for which the condition of this route is true. The reason is that the
+/// condition reads more than the message, such as an intent. `None` if the solver finds no proof.
 fn hiding_without_message(
     solver: &mut Solver<'_>,
     subject: &AnalysisSubject<'_>,
@@ -209,8 +209,8 @@ fn minimal_hiding(
     Some(hiding).filter(|hiding| !hiding.is_empty())
 }
 
-/// True if only one route hides a route, and both conditions hold for the same messages. Neither
-/// another order nor another priority lets both routes be chosen.
+/// True if only one route hides the route, and the conditions of both routes hold for the same
+/// messages. No other order or priority of the routes then lets both be chosen.
 fn holds_for_same_messages(
     solver: &mut Solver<'_>,
     (route_facts, facts): (&ConditionFacts, &HashMap<RuleId, ConditionFacts>),
@@ -222,8 +222,8 @@ fn holds_for_same_messages(
     other.true_cond == route_facts.true_cond || solver.solve(&goals).is_unsatisfiable()
 }
 
-/// Reports a route that the routes in `hiding` hide. `is_same` is true if its condition holds for
-/// the same messages as the condition of the only hiding route.
+/// Reports a route that the routes in `hiding` hide. `is_same` is true if only one route hides the
+/// reported route, and the conditions of both hold for the same messages.
 fn report_hidden(
     report: &mut AnalysisReport<'_>,
     id: RuleId,

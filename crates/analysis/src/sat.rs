@@ -42,7 +42,7 @@ pub(super) struct SatQuery {
     /// For each atom (predicate or quantifier), the SAT literals "the atom is true" and "the atom
     /// is false".
     atoms: BTreeMap<usize, (Lit, Lit)>,
-    /// The atom (predicate or quantifier) of each SAT variable that `atoms` uses.
+    /// The atom (predicate or quantifier) to which each SAT variable belongs.
     atom_by_variable: HashMap<u32, usize>,
     /// SAT literal that every query assumes to be true. If neither a message for a proposal was
     /// found nor a proof that none exists, the proposal is excluded only under this assumption. A
@@ -187,11 +187,12 @@ impl SatQuery {
         }
     }
 
-    /// Lets the SAT solver find out which fields of a given message (`base`) must change. Creates a
-    /// SAT literal "the field is unchanged" for each field that should not change. If all fields of
-    /// an atom (predicate or quantifier) are unchanged, the atom has the same truth value as for
-    /// `base`. Returns each field's path index with its literal; the caller assumes the literals.
-    /// If there is no solution, at least one field whose literal the proof uses must change.
+    /// Adds clauses with which the SAT solver finds out which fields of a given message (`base`)
+    /// must change. Creates a SAT literal "the field is unchanged" for each field that should not
+    /// change. If all fields of an atom (predicate or quantifier) are unchanged, the atom has the
+    /// same truth value as for `base`. Returns the path index and the literal of each field. The
+    /// caller assumes that the literals are true. If there is then no solution, at least one field
+    /// whose literal the proof uses must change.
     pub fn fix_unchanged_paths(
         &mut self,
         theory: &MessageTheory,
@@ -234,7 +235,7 @@ impl SatQuery {
     }
 
     /// Adds a clause that excludes messages that satisfy all of the `literals`. If `proven` is
-    /// false, the clause applies only under the assumption `certain`.
+    /// false, the clause applies only under the assumption of the SAT literal `certain`.
     pub fn exclude_literals(&mut self, literals: &[AtomLiteral], proven: bool) {
         let mut clause: Vec<Lit> = if proven { Vec::new() } else { vec![!self.certain] };
         for literal in literals {

@@ -18,7 +18,8 @@ const MAX_LEAVES: usize = 100_000;
 /// A statement that can be chosen, with the `goto`s that lead to it. Also represents the case that
 /// nothing is chosen.
 pub(super) struct SequenceLeaf {
-    /// The name of the statement, preceded by the names of the `goto`s that lead to it.
+    /// The name of the statement, after the names of the `goto`s that lead to it. The names are
+    /// joined by ` → `.
     pub name: String,
     /// The conjunction of the statement's condition and the conditions of the `goto`s.
     pub cond: CondId,

@@ -235,8 +235,9 @@ fn text_dependence<'k>(
 }
 
 impl MatchedTexts {
-    /// True if `other` certainly accepts each text in which `self` finds a keyword that `other`
-    /// accepts. The caller can then evaluate `other` on the keywords of `self` alone.
+    /// True if the following holds for each keyword of `self` that `other` accepts: `other` also
+    /// accepts each text in which `self` finds this keyword. The caller can then evaluate `other`
+    /// on the keywords of `self` alone.
     pub fn implies_found_keywords_of(&self, other: &MatchedTexts) -> bool {
         let (Some(Search::Literal(anchor)), Some(Search::Literal(other_anchor))) =
             (self.search, other.search)
@@ -294,8 +295,8 @@ fn keyword_language(text: &str, mode: TestMode, prefix: &str, suffix: &str) -> O
 
 const ANY_TEXT: &str = "(?s:.*)";
 
-/// Returns the set of texts (a language) in which the keyword or pattern `text` is found. `None` if
-/// it is not known.
+/// Returns the language (set of texts) in which the keyword or pattern `text` is found. `None` if
+/// the language is not known.
 fn search_language(search: Search, text: &str, mode: TestMode) -> Option<Hir> {
     match search {
         Search::Literal(anchor) => {

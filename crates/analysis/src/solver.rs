@@ -56,8 +56,8 @@ impl<'p> Solver<'p> {
     }
 
     /// Searches for a message that satisfies all goals and differs from the base message only in
-    /// the base's free paths (fields that may change). If there is none, also returns a set of
-    /// other paths, at least one of which must change.
+    /// the base's free paths (fields that may change). If it is proven that there is none, also
+    /// returns a set of other paths, at least one of which must change.
     pub fn solve_near(&mut self, goals: &[SolverGoal], base: &BaseMessage<'_>) -> (SolverAnswer, Vec<usize>) {
         self.search(goals, Some(base))
     }
@@ -140,7 +140,7 @@ impl<'p> Solver<'p> {
 /// A solver that refuses further queries after a given number of queries.
 pub(super) struct LimitedSolver<'c, 's> {
     pub solver: &'c mut Solver<'s>,
-    /// The number of queries left; each query counts it down.
+    /// The number of queries that the solver may still run. Each query reduces this number by one.
     queries_left: &'c mut usize,
     pub queries_used: usize,
 }

@@ -74,9 +74,9 @@ pub(super) fn parse_language(pattern: &str) -> Option<TextLanguage> {
     regex_syntax::parse(pattern).ok().map(|hir| TextLanguage(Rc::new(hir)))
 }
 
-/// Returns a language (set of texts) that contains all results of a function. `None` if no such
-/// language is known. An idempotent function, such as `lower`, leaves the texts of its language
-/// unchanged.
+/// Returns a language (set of texts) that contains all results of a function. A few of its texts
+/// may be no results, such as the 29th of February of some years for `date`. `None` if no such
+/// language is known.
 pub(super) fn result_language(function: Function) -> Option<TextLanguage> {
     match function {
         Function::Lower => Some(texts_unchanged_by(char::to_lowercase)),
@@ -115,8 +115,8 @@ pub(super) fn is_result_of(function: Function, text: &str) -> bool {
     }
 }
 
-/// Returns the language (set of texts) of the texts in which the case conversion `case` leaves
-/// every character unchanged.
+/// Returns the language (set of texts) that contains each text whose characters are all unchanged
+/// by the case conversion `case`.
 fn texts_unchanged_by<C: Iterator<Item = char>>(case: fn(char) -> C) -> TextLanguage {
     let mut ranges: Vec<ClassUnicodeRange> = Vec::new();
     let mut current_range: Option<(char, char)> = None;
@@ -231,8 +231,8 @@ fn build_automaton(hir: &Hir) -> Option<DFA> {
     DFA::builder().syntax(syntax::Config::new()).configure(config).build_from_nfa(nfa).ok()
 }
 
-/// Checks that an automaton has evicted no states, because the search still uses them. Returns
-/// `None` if the automaton exceeded its memory limit and evicted states.
+/// Checks that an automaton has evicted no states, because the search still uses the states.
+/// Returns `None` if the automaton exceeded its memory limit and evicted states.
 fn ensure_not_evicted(cache: &Cache) -> Option<()> {
     (cache.clear_count() == 0).then_some(())
 }

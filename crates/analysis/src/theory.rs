@@ -134,9 +134,9 @@ impl MessageTheory {
         Some(if base.is_some() { message } else { self.builder.complete_required(atoms, message, literals) })
     }
 
-    /// Finds two terms (compared operands), one of which must be present and the other missing.
-    /// Such terms contradict each other if both are missing exactly when the same message field is
-    /// missing. Returns the literals that contradict each other; `None` if there are no such terms.
+    /// Finds two terms (compared operands), one of which must be present and the other missing,
+    /// although both are missing for the same messages. Returns the literals that contradict each
+    /// other; `None` if there are no such terms.
     fn find_missing_conflict(&mut self, by_term: &[(usize, Vec<AtomLiteral>)]) -> Option<Vec<AtomLiteral>> {
         let mut by_slot: HashMap<SlotId, Vec<usize>> = HashMap::new();
         for (index, (term, _)) in by_term.iter().enumerate() {
@@ -165,9 +165,9 @@ impl MessageTheory {
     }
 
     /// Finds for each path (message field) at most `max_values` candidate values, which satisfy all
-    /// literals that read only this path. `values` are the values found for single terms, by term
-    /// index. A path that must not change keeps its value in `base`. If a path has no such value,
-    /// the error contains the literals that read only this path.
+    /// literals that read only this path. `values` are the values found for single terms, each with
+    /// the term's index. A path that must not change keeps its value in `base`. If a path that may
+    /// change has no candidate value, the error contains the literals that read only this path.
     fn choices_by_path(
         &self,
         normal: &Normal,
@@ -316,8 +316,8 @@ impl MessageTheory {
     }
 
     /// True if some literal (a required truth value) allows a text field only a finite number of
-    /// texts, which are all candidates. If none of the candidates satisfies `literals`, the
-    /// conflict is then proven.
+    /// texts. The search tries all these texts. If none of them satisfies `literals`, it is proven
+    /// that the literals contradict each other.
     fn has_finite_texts(&self, literals: &[AtomLiteral]) -> bool {
         literals.iter().any(|literal| {
             if self.values.atoms.needs_enumerated_text(*literal) {

@@ -20,8 +20,9 @@ use serde_json::Value as Json;
 /// Maximum number of pairs of routes that are compared if `strict_ties` is set.
 const MAX_COMPARED_PAIRS: usize = 20_000;
 
-/// Reports routes of equal priority where one condition implies the other, so that only their order
-/// decides. With `strict_ties`, also reports routes of equal priority that match a common message.
+/// Reports pairs of routes with equal priority and different answers, if the condition of the first
+/// route implies the condition of the second. Reports nothing if no route sets a priority. With
+/// `strict_ties`, reports all pairs that match a common message, even if no route sets a priority.
 /// At most one tie is reported for each route. `facts` are the results of the analysis of each
 /// route's condition. Routes in `hidden`, which are never chosen, are skipped.
 pub(super) fn report_ties(
@@ -134,7 +135,8 @@ impl TieSearch<'_, '_> {
         })
     }
 
-    /// True if two routes have the same priority, and their answers may differ.
+    /// True if two routes have the same priority, their answers may differ, and `other` is not
+    /// hidden by other routes.
     fn may_tie(&self, id: RuleId, other: RuleId) -> bool {
         let priority = |id: RuleId| self.subject.program.rules[id.index()].priority;
         let answer = |id: RuleId| self.answers.get(&id).map(|answer| answer.id);

@@ -246,8 +246,8 @@ impl ValueSearch {
         solved
     }
 
-    /// Returns the result of a search for a version if no candidate satisfies the literals: `Never`
-    /// if the candidates were exhaustive, otherwise `Unknown`. The candidates are exhaustive if the
+    /// Returns the result of a search for a version after all candidates failed: `Never` if the
+    /// candidates were exhaustive, otherwise `Unknown`. The candidates are exhaustive if all
     /// literals depend only on the order of versions.
     fn find_version(&self, literals: &[AtomLiteral]) -> SolvedValue {
         let is_known = |literal: &AtomLiteral| {
@@ -363,9 +363,9 @@ impl ValueSearch {
     }
 
     /// True if the candidate texts are exhaustive for predicates on the order of texts: if any text
-    /// satisfies the predicates, a candidate does. `results_of` is the function whose results are
-    /// compared; `None` for any text. The result is false for other functions than `date` and
-    /// `time`.
+    /// satisfies the predicates, a candidate does. `results_of` is the function whose results the
+    /// predicates compare; `None` if the operand can be any text. False for functions other than
+    /// `date` and `time`.
     fn has_ordered_candidates(&self, results_of: Option<Function>, literals: &[AtomLiteral]) -> bool {
         let Some(function) = results_of else { return true };
         if !matches!(function, Function::Date | Function::Time) {
@@ -463,9 +463,9 @@ impl ValueSearch {
     }
 }
 
-/// Returns numbers near a float with many digits, sorted by their number of digits. A number that
-/// also satisfies the literals is easier to read in an example message. Returns nothing for any
-/// other value.
+/// Returns numbers near a float with many digits, simpler numbers first. If a shorter number also
+/// satisfies the literals, it is easier to read in an example message. Returns nothing for a value
+/// that is not a float or has few digits.
 fn nearby_round_numbers(value: &Json) -> Vec<Json> {
     const MAX_LENGTH: usize = 8;
     const MAX_DIGITS: i32 = 12;

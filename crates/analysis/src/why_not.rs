@@ -41,8 +41,8 @@ pub struct WhyNot {
 
 impl WhyNot {
     /// Returns the explanation with masked values of `@private` fields, fit for logs. The message
-    /// that the remedy proposes becomes null if it has private values, or if a private value must
-    /// change. In a record that contains private fields, only these fields are masked.
+    /// in the remedy becomes null if it contains private values, or if a private value must change.
+    /// In a record that contains private fields, only these fields are masked.
     #[must_use]
     pub fn masked(mut self) -> WhyNot {
         let Remedy::Change { fields, message, .. } = &mut self.remedy else { return self };
@@ -127,7 +127,8 @@ pub struct WhyNotQuery<'p> {
     pub sources: &'p SourceMap,
     /// The table with which the decision starts.
     pub entry: TableId,
-    /// The name of the statement, optionally with the names of the `goto`s that lead to it.
+    /// The name of the statement that the message should select, or `TABLE.ROUTE`. Also accepted:
+    /// the name of a `goto` that leads to the statement, or all these names joined by ` → `.
     pub route: &'p str,
     /// The message that does not select the statement, and that a remedy changes.
     pub message: &'p Json,
@@ -280,8 +281,8 @@ fn is_named(leaf: &SequenceLeaf, name: &str) -> bool {
 
 /// Describes the change that makes a message select the statement with the index `statement` in
 /// `sequence`. `nearest` is the changed message. `is_undecided` is true if another statement with
-/// the requested name might need a smaller change. `replaced` are the fields that already had
-/// another value when the search started.
+/// the requested name might need a smaller change. `replaced` are the fields whose values were
+/// already changed before the search started.
 fn describe_change(
     (query, replaced): (&WhyNotQuery<'_>, &[Vec<Arc<str>>]),
     solver: &Solver<'_>,

@@ -72,8 +72,8 @@ struct AnswerKeys {
 const ERROR_COLUMN: &str = "error";
 
 impl AnswerBuilder {
-    /// Creates a builder for decisions by `entry` (a table, choice or router). If `matched` is
-    /// true, a column contains the names of all matching routes.
+    /// Creates a builder for decisions by `entry` (a table, choice or router, or the flows). If
+    /// `matched` is true, a column contains the names of all matching routes.
     pub fn for_entry(rules: &Rules, entry: Entry<'_>, matched: bool) -> AnswerBuilder {
         let program = rules.program();
         let (mut columns, precomputed) = match entry.kind() {
@@ -309,7 +309,7 @@ fn is_plain_decision(decision: &Decision) -> bool {
 }
 
 /// Returns the attribute of a decision that belongs to the column `name`, such as `failures`, as a
-/// JSON list. `None` if the attribute is empty.
+/// JSON list. `None` if the attribute is empty, or if the column has no such attribute.
 fn rare_attribute(name: &str, decision: &Decision) -> Option<Json> {
     let list = match name {
         "missing_args" => json!(decision.missing_args().collect::<Vec<_>>()),
@@ -394,8 +394,8 @@ fn all_outcomes(program: &Program) -> impl Iterator<Item = &Outcome> {
 }
 
 /// Returns one record type whose fields are the arguments that the rules pass to handlers; `None`
-/// if they pass none. If rules pass values of several types for arguments of one name, the values
-/// are written as JSON.
+/// if no rule passes arguments. If rules pass values of several types for arguments of one name,
+/// the values are written as JSON.
 fn argument_type(program: &Program) -> Option<AnswerType> {
     let mut types: BTreeMap<&str, AnswerType> = BTreeMap::new();
     for outcome in all_outcomes(program) {

@@ -124,7 +124,7 @@ pub(crate) struct Binding {
     schema: SchemaRef,
     /// Fields of the message, each with its column or columns.
     columns: Vec<(String, FieldSource)>,
-    /// Fields that the rules read. [`BoundField::index`] is an index into `columns`.
+    /// Fields that the rules read. The index in each [`BoundField`] is an index into `columns`.
     pub bound: Vec<BoundField>,
     /// Whether the slots (the engine's variables for message fields) of all bound fields can be
     /// filled column by column. Otherwise they are filled row by row.
@@ -308,8 +308,8 @@ struct Binder<'s> {
 
 impl Binder<'_> {
     /// Returns the message fields with the columns that fill them, matched by name. A column with a
-    /// dotted name, such as `ctx.n`, becomes part of the object `ctx` if the rules read that
-    /// object. If there is also a column `ctx`, that column is the object instead.
+    /// dotted name, such as `ctx.n`, becomes part of the object `ctx` if the rules read fields of
+    /// that object. If there is also a column `ctx`, that column is the object instead.
     fn map_columns(&mut self) -> Vec<(String, FieldSource)> {
         let mut sources = Vec::new();
         let names: BTreeSet<&str> = self.schema.fields().iter().map(|field| field.name().as_str()).collect();
@@ -464,8 +464,8 @@ fn join_path(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
-/// Inserts a column at its dotted path into `sources`. Returns `None`, and inserts nothing, if the
-/// path already has a column.
+/// Inserts `column` into `sources` at the dotted path `path`, here as a list of names. Returns
+/// `None`, and inserts nothing, if there is already a column at this path.
 fn insert_column(sources: &mut Vec<(String, FieldSource)>, path: &[&str], column: FieldSource) -> Option<()> {
     let (name, rest) = path.split_first()?;
     let index = sources.iter().position(|(source_name, _)| source_name == name);

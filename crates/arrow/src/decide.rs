@@ -338,9 +338,9 @@ pub struct AnswerColumns {
 }
 
 impl AnswerColumns {
-    /// Creates a builder for answers of `entry` (a table, choice or router). If `matched` is true,
-    /// a column contains all matching routes. If `explained` is true, a column contains
-    /// explanations.
+    /// Creates a builder for answers of `entry` (a table, choice or router, or the flows). If
+    /// `matched` is true, a column contains all matching routes. If `explained` is true, a column
+    /// contains explanations.
     pub fn for_entry(rules: &Rules, entry: Entry<'_>, matched: bool, explained: bool) -> AnswerColumns {
         AnswerColumns {
             answers: AnswerBuilder::for_entry(rules, entry, matched).with_explanations(explained),

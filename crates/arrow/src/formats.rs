@@ -24,8 +24,8 @@ const ROWS_PER_BATCH: usize = 8_192;
 const MAX_UNCHECKED_BYTES: i64 = 256 << 20;
 
 /// Maximum compression ratio of a page or column that expands to more than [`MAX_UNCHECKED_BYTES`]
-/// bytes. It stops small files that would expand to fill the memory. LZ4 cannot exceed this ratio;
-/// Zstandard can exceed it for constant data.
+/// bytes. The limit refuses small files that would expand to fill the memory. LZ4 cannot exceed
+/// this ratio; Zstandard can exceed it for constant data.
 const MAX_COMPRESSION_RATIO: i64 = 255;
 
 /// A file format for columnar data, in which messages are read and answers are written.

@@ -1,5 +1,5 @@
 //! The kinds of values that a column can contain, derived from its Arrow type. A column is unusable
-//! if none of them can be converted to a kind that the rules read.
+//! if no value of these kinds can be converted to a kind that the rules read.
 
 use crate::cell::{TextFormat, is_json};
 use crate::moment::Zone;

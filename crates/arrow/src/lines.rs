@@ -7,7 +7,8 @@ use rulec_base::json::DecimalPaths;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::io::{self, Write};
 
-/// Names of the columns whose nulls are written as `null`. Nulls of other columns are left out.
+/// Names of the columns whose nulls are written as `null`. Nulls of other columns are left out, and
+/// so are all nulls of a row with an error.
 const COLUMNS_WRITTEN_AS_NULL: [&str; 5] = ["chosen", "target", "flow", "name", "pattern"];
 
 /// Writes answers as JSON lines. `first` is the line number that the first answer gets in its field
@@ -35,7 +36,8 @@ pub fn write_lines(answers: &RecordBatch, first: u64, out: &mut impl Write) -> i
     Ok(())
 }
 
-/// Returns the paths of decimal numbers in a column of answers; they are written with all digits.
+/// Returns the paths of the decimal numbers in a column of answers, because decimals are written
+/// with all digits.
 fn column_decimal_paths(column: &Field) -> DecimalPaths {
     let mut decimal_paths = DecimalPaths::default();
     match column.data_type() {

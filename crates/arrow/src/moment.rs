@@ -15,8 +15,8 @@ pub(crate) enum Zone {
 }
 
 impl Zone {
-    /// Parses the zone of a column type, such as `UTC`, `+02:00` or `Asia/Shanghai`; `None` if
-    /// unknown.
+    /// Parses the zone of a column type, such as `UTC`, `+02:00` or `Asia/Shanghai`; `None` if the
+    /// zone is not known.
     pub fn from_name(name: &str) -> Option<Zone> {
         match name {
             "UTC" | "Z" | "utc" => Some(Zone::Fixed(UtcOffset::UTC)),

@@ -9,8 +9,8 @@ use rulec_lang::value::Value;
 use rulec_sema::hir::{Expr, ExprKind, Program, Term};
 use serde_json::Value as Json;
 
-/// Converts a decimal argument to an integer: the number times 10^`scale`. `None` if the number has
-/// more than `scale` digits after its point.
+/// Converts a decimal argument to an integer: the number times 10^`scale`. `None` if the argument
+/// is no number, has more than `scale` digits after its point, or is too large.
 pub(crate) fn scaled_integer(argument: &Json, scale: u8) -> Option<i128> {
     let decimal = Value::from_json(argument).to_decimal()?;
     let zeros = u32::from(scale).checked_sub(decimal.scale())?;

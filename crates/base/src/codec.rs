@@ -103,8 +103,8 @@ pub struct Writer {
     /// while a part (a value that is decoded separately) is written, because a part must be
     /// decodable without earlier texts.
     texts: Option<HashMap<Arc<str>, u32>>,
-    /// File id and start offset of the last span written. The next span is encoded as the
-    /// difference from these numbers.
+    /// File id and start offset of the last span written. The start of the next span is encoded as
+    /// the difference from this offset, and its file id only if the file is another one.
     last_span: (u32, u32),
     /// The bytes of the parts written so far. A part is a value that is decoded separately and on
     /// demand.
@@ -202,8 +202,8 @@ pub struct Reader<'b> {
     /// The texts read before, indexed by id. `None` while a part (a value that is decoded
     /// separately) is read, because a part does not refer to earlier texts.
     texts: Option<Vec<Arc<str>>>,
-    /// File id and start offset of the last span read. The next span is encoded as the difference
-    /// from these numbers.
+    /// File id and start offset of the last span read. The start of the next span is encoded as the
+    /// difference from this offset, and its file id only if the file is another one.
     last_span: (u32, u32),
     nesting_depth: u32,
     /// The parts of the encoded value. A part is a value that is decoded separately and on demand.

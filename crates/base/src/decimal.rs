@@ -49,7 +49,7 @@ impl Decimal {
     }
 
     /// Returns the decimal with the digits of the float's shortest spelling: 0.1 for the float
-    /// nearest to 0.1. `None` if it has too many digits.
+    /// nearest to 0.1. `None` if the float is not finite, or if the decimal has too many digits.
     pub fn from_float(float: f64) -> Option<Decimal> {
         Decimal::parse(&format!("{float:e}"))
     }
@@ -224,8 +224,9 @@ fn parse_exponent(text: &str) -> Option<i64> {
     Some(if text.starts_with('-') { -exponent } else { exponent })
 }
 
-/// Divides two numbers so that their product does not end with a zero: for each pair of factors 2
-/// and 5, divides either number by them. Returns the divided numbers, and the number of pairs.
+/// Divides two integers by factors 2 and 5 until their product does not end with a zero. One factor
+/// 2 and one factor 5, each from either integer, remove one zero from the product. Returns the
+/// divided integers, and the number of removed zeros.
 fn divide_out_tens(numbers: [i128; 2]) -> ([i128; 2], i64) {
     let count = |mut number: i128, factor: i128| {
         let mut count = 0;

@@ -227,9 +227,9 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// True if two names are similar also in the rest that follows their common first words. So
-/// `choice_timeout` is not near `choice_tool`, and `Asia/Beijing` not near `Asia/Beirut`.
-/// `distance` is the number of edits that turn one name into the other.
+/// True if two names are also similar without the words with which both begin. So `choice_timeout`
+/// is not near `choice_tool`, and `Asia/Beijing` is not near `Asia/Beirut`. `distance` is the
+/// number of edits that turn one name into the other.
 fn is_near_after_common_words(name: &str, candidate: &str, distance: usize) -> bool {
     let common = name.char_indices().zip(candidate.chars()).take_while(|((_, a), b)| a == b);
     let words = common.filter(|((_, c), _)| matches!(c, '_' | '/' | '.' | '-')).last();
@@ -259,7 +259,8 @@ pub fn is_typing_error(name: &str, other: &str) -> bool {
 }
 
 /// True if exactly one candidate differs from `name` by one typing error: a letter too many, a
-/// letter too few, another letter, or two letters in the wrong order.
+/// letter too few, another letter, or two letters in the wrong order. False for names of at most
+/// two characters.
 pub fn is_single_slip<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> bool {
     let mut close = candidates.into_iter().filter(|candidate| strsim::osa_distance(name, candidate) == 1);
     name.chars().count() > 2 && close.next().is_some() && close.next().is_none()

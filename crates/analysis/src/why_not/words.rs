@@ -14,8 +14,8 @@ use std::sync::Arc;
 #[derive(Clone, Copy)]
 struct WantedTest<'c> {
     cond: &'c Cond,
-    /// The wanted truth value of the test. Inside a negation, it is the opposite of the value that
-    /// the whole condition should have.
+    /// The truth value that the test should have. For a test inside a negation, this is the
+    /// opposite of the value that the whole condition should have.
     want: bool,
     /// The outermost call of a `def` whose body contains the predicate, and the truth value that
     /// the call should have. `None` if no body of a `def` contains the predicate.
@@ -77,8 +77,9 @@ impl RequirementWords<'_, '_> {
         });
     }
 
-    /// Collects requirements from the condition of an earlier statement: its predicates that have
-    /// different values for the original and the changed message.
+    /// Collects requirements from a condition of an earlier statement: the predicates that have
+    /// different values for the original and the changed message. `name` is the name of the rule
+    /// with this condition, which the requirement mentions.
     pub(super) fn collect_changed_tests(&mut self, cond: &Cond, name: &str) {
         self.for_each_test(cond, true, None, &mut |words, test| {
             if test.is_satisfied(words, words.old_message) != test.is_satisfied(words, words.new_message) {

@@ -14,7 +14,8 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::sync::Arc;
 
-/// Maximum bytes per batch; a single row may exceed it.
+/// Size of a batch, in bytes of CSV. A batch ends with the row with which it reaches this size, so
+/// the batch is larger by at most one row.
 const MAX_BATCH_BYTES: usize = 16 << 20;
 
 pub(super) struct CsvSource {

@@ -300,8 +300,8 @@ mod tests {
         read.read_to_end(&mut head).map(|_| head).map_err(|error| error.to_string())
     }
 
-    /// The Parquet library requests the bytes after a page header without using them. Valid files
-    /// used to be refused because of the content of those bytes.
+    /// Regression test: the Parquet library requests the bytes after a page header without using
+    /// them. Because these bytes were checked, valid files were refused.
     #[test]
     fn unread_bytes_are_not_checked() {
         let mut file = tempfile::tempfile().expect("a file");

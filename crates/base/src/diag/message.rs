@@ -19,8 +19,8 @@ use std::time::Duration;
 #[derive(Clone)]
 pub struct Message(MessageForm);
 
-/// The two representations of a message. The type is small, because many error types contain
-/// messages.
+/// The two representations of a message. A value of this type is small in memory, because many
+/// error types contain messages.
 #[derive(Clone)]
 enum MessageForm {
     /// A message without placeholders or braces. The template is also the English text.

@@ -28,7 +28,8 @@ impl EncapsulatedMessage {
     /// Reads the next message; `None` at the end of the stream, with or without an end marker.
     ///
     /// # Errors
-    /// Returns an error if the input ends inside a message, or if a message contradicts itself.
+    /// Returns an error if the input ends inside a message, or if the lengths in a message are not
+    /// possible.
     pub fn read(input: &mut impl Read) -> Result<Option<EncapsulatedMessage>, Message> {
         let mut prefix = read_up_to(input, 4)?;
         if prefix.is_empty() {
