@@ -33,9 +33,9 @@ pub struct SourceFile {
 pub struct Origin {
     /// The name of the document.
     pub name: String,
-    /// The parts of the generated file, such as statements, in order. Each has the number of its
-    /// first line in the generated file, and the position in the document from which it was
-    /// generated.
+    /// The parts of the generated file, such as statements, in order. Each is a pair: the number of
+    /// the part's first line in the generated file, and the position in the document from which the
+    /// part was generated.
     pub parts: Vec<(usize, Position)>,
 }
 

@@ -37,8 +37,8 @@ pub struct Compiled {
     /// Whether the file is an artifact (compiled rules, the output of `rulec build`) and not source
     /// text.
     is_artifact: bool,
-    /// If the rules were loaded from another system's JSON document: the document. Otherwise
-    /// `None`.
+    /// The JSON document of another system from which the rules were loaded. `None` if they were
+    /// loaded from a rules file.
     document: Option<Document>,
     /// The files on disk that the compiler read, or found missing: rule files and word lists.
     pub files: Vec<PathBuf>,
@@ -303,8 +303,9 @@ impl Compiled {
     }
 }
 
-/// True if no rules could be read at all, because the file is missing, or is a damaged or
-/// unsuitable artifact.
+/// True if no source text could be read at all. Either the file is missing, or it is an artifact
+/// (compiled rules) that cannot be used: damaged, of another version, or not signed by a trusted
+/// key.
 pub fn are_unreadable(sources: &SourceMap, diagnostics: &[Diagnostic]) -> bool {
     sources.iter().next().is_none()
         && diagnostics.iter().any(|diagnostic| {

@@ -267,8 +267,8 @@ pub fn format_html(files: &[(&Compiled, &Coverage<'_>, &[Finding])], show_privat
     out + "</body>\n</html>\n"
 }
 
-/// Replaces each test in the source text of a file by a mask and blanks. Line numbers and byte
-/// offsets do not change.
+/// Hides each `test` statement in the source text of a file: writes `test •••` and spaces over it.
+/// Line numbers and byte offsets do not change.
 fn without_tests(text: &str) -> String {
     let mut shown = text.to_owned();
     for statement in rulec_syntax::parse(Threads::All, FileId(0), text).statements {

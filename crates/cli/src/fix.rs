@@ -156,8 +156,9 @@ fn original_texts(compiled: &[(Compiled, bool)]) -> HashMap<PathBuf, (String, St
     originals
 }
 
-/// Returns the machine-applicable fixes of all diagnostics, one element per fixed diagnostic. A
-/// diagnostic is left out if one of its fixes is in a file outside `named_paths`.
+/// Returns the machine-applicable fixes of each diagnostic as one element. A diagnostic is left out
+/// if one of its fixes is in a file outside `named_paths`. Equal elements are returned once,
+/// because a shared file has the same diagnostics in each file that imports it.
 fn collect_fixes(compiled: &[(Compiled, bool)], named_paths: &HashSet<PathBuf>) -> Vec<FileEdits> {
     let mut repairs: Vec<FileEdits> = Vec::new();
     for (compiled, _) in compiled {

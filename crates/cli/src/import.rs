@@ -12,8 +12,8 @@ use rulec_import::{ImportError, Options, Report, System};
 use rulec_syntax::format::format;
 use std::path::{Path, PathBuf};
 
-/// The smallest JSON document with routes, which error messages show as an example. The next two
-/// constants are the same for choices and for flows.
+/// The smallest JSON document with routes, shown as an example in error messages.
+/// [`CHOICE_EXAMPLE`] and [`FLOWS_EXAMPLE`] are such documents for the other kinds of import.
 const ROUTES_EXAMPLE: &str = r#"{"routes": [{"name": "refund", "condition": {"type": "TextCondition", "contains": ["refund"]}, "handler": "refund_desk"}], "default": "desk"}"#;
 const CHOICE_EXAMPLE: &str = r#"{"choices": [{"branch_id": "large", "logic": "and", "conditions": [{"left": {"step_id": "parse", "type": "number", "value": "total"}, "operate": "number_greater_than", "right": {"type": "number", "value": 100}}]}, {"branch_id": "other", "is_default": true}]}"#;
 const FLOWS_EXAMPLE: &str = r#"{"flows": [{"flow_id": "greet", "type": "keyword", "trigger_patterns": ["hello", "hi"], "match_type": "contains"}]}"#;

@@ -63,7 +63,8 @@ impl JudgeArgs {
 pub enum StreamJudges {
     /// One validator checks every payload, because all payloads are of one kind.
     One(Judge),
-    /// Each payload names its kind.
+    /// Each payload names its kind (its `payload` statement) in a field; the validator of this kind
+    /// checks the payload.
     ByField(JudgeByField),
 }
 
@@ -187,9 +188,9 @@ struct JudgingWorker<'j> {
 
 impl JudgingWorker<'_> {
     /// Validates the payload of an input line, and records the other fields of the line as a
-    /// message. The rules can read the messages that were recorded before. Also returns the reason
-    /// why this history may lack messages. Returns `None` if the line is marked with `observe`: it
-    /// is then only recorded.
+    /// message. The rules can read the messages that were recorded before. Returns the judgement,
+    /// and the reason why recorded messages may be missing, if they may be. Returns `None` if the
+    /// line is marked with `observe` (record only, do not decide).
     fn judge_and_record(
         &self,
         (rules, history): (&Rules, &RunHistory),

@@ -304,8 +304,8 @@ mod with {
     }
 
     /// Returns the function that opens the history of a rule set, given the name of the rule set.
-    /// In a folder, each rule set has a subfolder; at a server, each has a history of its own.
-    /// `None` without `--history`.
+    /// `sets` is the number of rule sets. In a folder, each rule set has a subfolder; at a server,
+    /// each has a history of its own. `None` without `--history`.
     #[cfg(feature = "history")]
     fn open_history(args: &Args, sets: usize) -> Result<Option<rulec_serve::OpenHistory>, CliError> {
         use crate::history::{is_address, open};

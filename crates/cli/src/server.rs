@@ -73,7 +73,7 @@ mod with {
     /// message.
     const MAX_ANSWER_BYTES: usize = 64 << 20;
     /// Maximum nesting depth of lists and objects in an answer. An explanation is nested deeper
-    /// than its message: each level of a condition, of which there are at most 256, has two levels.
+    /// than its message: a condition may have 256 levels, and each adds two levels of JSON.
     const MAX_ANSWER_DEPTH: usize = 640;
 
     /// A running service at an address, and the tokio runtime that runs the calls to it.

@@ -129,7 +129,8 @@ struct MietteReport<'a> {
     message: String,
     windows: Vec<SourceWindow>,
     labels: Vec<LabeledSpan>,
-    /// The line and column in its file of each label (underlined span) of the diagnostic.
+    /// The position of each label (underlined span) of the diagnostic, as the line and column in
+    /// the source file.
     positions: Vec<Position>,
 }
 
@@ -160,10 +161,13 @@ impl miette::Diagnostic for MietteReport<'_> {
 }
 
 impl SourceCode for MietteReport<'_> {
-    /// Returns the window (the shown lines of a file) that contains the span, with the number of
-    /// its first line. For the heading of the report, miette requests zero `lines_before`. The
-    /// result then has the line and column of the label. Returns an error if the span extends over
-    /// two windows; miette then draws the labels of each window separately.
+    /// Returns the window (the shown lines of a file) that contains `span`, with the position at
+    /// which it starts in the file. Returns an error if `span` extends over two windows; miette
+    /// then draws the labels of each window separately.
+    ///
+    /// The position is usually the start of the window's first line. If `span` is the span of a
+    /// label and `lines_before` is zero, the position is the start of the label: miette shows it in
+    /// the heading of the report.
     fn read_span<'a>(
         &'a self,
         span: &SourceSpan,

@@ -145,8 +145,8 @@ impl JsonError {
         &self.path
     }
 
-    /// Returns the error with `key` as the first step of its path. Used if the JSON text was the
-    /// value of the field `key` of a message.
+    /// Returns the error with the step `key` added at the front of its path. Used if the JSON text
+    /// was the value of the field `key` of a message.
     #[must_use]
     pub fn with_keys_added(self, key: &str) -> JsonError {
         let key = PathStep::Key(key.to_owned());
@@ -157,9 +157,9 @@ impl JsonError {
         error.with_keys_changed(|_, _| {})
     }
 
-    /// Changes the keys that the error names, to mask private keys. `change` receives the path of
-    /// the faulty value, outermost step first, and the key that occurs twice. It changes both in
-    /// place.
+    /// Returns the error with the keys that it quotes changed, to mask private keys. `change`
+    /// receives the path of the faulty value, outermost step first, and the key that occurs twice,
+    /// if the error is about such a key. `change` modifies both in place.
     #[must_use]
     #[doc(hidden)]
     pub fn with_keys_changed(self, change: impl FnOnce(&mut [PathStep], Option<&mut String>)) -> JsonError {
@@ -318,11 +318,11 @@ impl JsonError {
 pub(super) enum Refusal {
     /// The text exceeds the limit on nested lists and objects.
     Depth,
-    /// The text has too many objects. `nth` is the index, among all keys of the text, of the first
-    /// key in the first object that exceeds the limit.
+    /// The text has more than [`MAX_OBJECTS`] non-empty objects. `nth` is the position of the first
+    /// key of the first object over the limit, counted over all keys of the text.
     Objects { nth: usize },
-    /// `key` occurs twice in one object. `nth` is the index of the second occurrence among all keys
-    /// of the text.
+    /// `key` occurs twice in one object. `nth` is the position of the second occurrence, counted
+    /// over all keys of the text.
     DuplicateKey { key: String, nth: usize },
 }
 
@@ -406,8 +406,8 @@ fn find_offset(text: &str, is_target: impl Fn(usize, usize) -> bool) -> usize {
     text.len()
 }
 
-/// Returns the byte offset where `serde_json` stopped. `serde_json` gives a line and the number of
-/// bytes read of that line.
+/// Returns the byte offset at which `serde_json` stopped. It is computed from the line number and
+/// the number of bytes read in this line, which are all that `serde_json` reports.
 fn error_offset(text: &str, error: &serde_json::Error) -> usize {
     if error.is_eof() {
         return text.len();

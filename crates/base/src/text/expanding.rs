@@ -21,15 +21,15 @@ const MIN_EXPANSION_CHARS: usize = 4;
 /// and entry 1 is that form case-folded.
 pub(super) struct ExpandingChar {
     character: char,
-    /// The head: the first characters of the expansion, up to `end`. Entry 0 is not case-folded,
-    /// entry 1 is.
+    /// The head: the characters of the expansion before `end`. Entry 0 is not case-folded, entry 1
+    /// is.
     pub head: [String; 2],
-    /// The end of the expansion. It begins at the last character that does not compose with
-    /// preceding characters. Its characters may compose with the text after the expansion, so both
-    /// are normalized together.
+    /// The end of the expansion: its characters may compose with the text that follows the
+    /// expansion, so the end is normalized together with this text. The end begins at the last
+    /// character of the expansion that does not compose with preceding characters.
     pub end: String,
-    /// The same text as `end`, in NFKC. Entry 0 is not case-folded, entry 1 is. It is used if the
-    /// next character of the text cannot compose with the end.
+    /// The NFKC form of `end` alone, used if no text follows that could compose with the end. Entry
+    /// 0 is not case-folded, entry 1 is.
     pub plain_end: [String; 2],
 }
 
@@ -71,7 +71,8 @@ impl ExpandingChar {
     }
 }
 
-/// True if the character composes with no preceding character and is not reordered.
+/// True if normalization neither composes the character with preceding characters nor moves the
+/// character before them.
 fn is_normalization_boundary(c: char) -> bool {
     canonical_combining_class(c) == 0 && is_nfkc_quick(std::iter::once(c)) == IsNormalized::Yes
 }

@@ -208,7 +208,8 @@ fn for_each_collapsed_char(text: &str, mut on_char: impl FnMut(char)) {
 mod tests {
     use super::*;
 
-    /// Computes the similarity by its definition, without bit parallelism.
+    /// Computes the similarity by the plain table of Levenshtein distances, without bit
+    /// parallelism.
     fn reference_similarity(a: &str, b: &str) -> f64 {
         let prepare = |text: &str| -> Vec<char> {
             text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ").chars().collect()
@@ -247,8 +248,9 @@ mod tests {
         }
     }
 
-    /// Compares the result with the definition, for texts of few different letters and up to five
-    /// blocks of 64 characters. All calls share one scratch memory.
+    /// Compares the result with a plain computation of the Levenshtein distance, for texts of few
+    /// different letters and up to five blocks of 64 characters. All calls share one working
+    /// memory.
     #[test]
     fn agrees_with_the_definition() {
         let mut state = 7_u64;

@@ -193,8 +193,9 @@ impl Write for StdoutWriter {
 }
 
 impl ColumnArgs {
-    /// Decides or validates every message of the stream. `worker` creates the worker of a thread.
-    /// If the input turns out to be damaged, all earlier results are still written.
+    /// Decides or validates every message of the stream in the given mode, and writes the results.
+    /// `worker` creates a worker for each thread. If the input turns out to be damaged, all earlier
+    /// results are still written.
     pub fn answer_columns<W: Worker>(
         &self,
         stream: &StreamArgs,
@@ -446,9 +447,9 @@ impl<W: Worker> WorkerState<W> {
         Ok(OutputBatch::Lines(lines))
     }
 
-    /// Converts each row to a JSON message with `messages`, and lets the worker process the
-    /// message. `first_row` is the number of the first row in the batch. Returns the results as
-    /// JSON lines. Without `messages`, returns an empty text.
+    /// Converts each row of the batch `part` to a JSON message with `messages`, and lets the worker
+    /// process the message. `first_row` is the number of the batch's first row in the input.
+    /// Returns the results as JSON lines. Without `messages`, returns an empty text.
     fn answer_rows(
         &mut self,
         part: &Part,
