@@ -359,8 +359,8 @@ fn item_tooltip(item: &CoveredItem) -> Message {
     }
 }
 
-/// Returns how often the items (such as routes) that begin on each line were evaluated, by file and
-/// line number. If several items begin on a line, the largest count is returned.
+/// Returns how often the items (such as routes) that begin on a line were evaluated, by file id and
+/// line number. If several items begin on a line, their largest count is returned.
 fn line_counts(coverage: &Coverage<'_>, items: &[&CoveredItem]) -> HashMap<(u32, usize), usize> {
     let mut lines = HashMap::new();
     for item in items {

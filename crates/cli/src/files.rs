@@ -258,7 +258,7 @@ fn open_file(path: &Path) -> Result<(File, u64), CliError> {
 }
 
 /// Reads a whole file of JSON, or all of standard input for `-`. Returns the bytes, and the name of
-/// the file for messages. A file with compiled rules is an error.
+/// the file for error messages. A file with compiled rules is an error.
 pub fn read_file(path: &Path) -> Result<(Vec<u8>, String), CliError> {
     // One byte over the limit is read too, so that the JSON parser rejects the text as too long.
     let limit = json::MAX_BYTES as u64;

@@ -28,7 +28,7 @@ type FileEdits = BTreeMap<PathBuf, Vec<Edit>>;
 pub struct Fixes {
     /// The new texts of files, by the canonical path of the file.
     texts: HashMap<PathBuf, String>,
-    /// The path and the old text of each changed file, by the file name that messages show.
+    /// The path and the old text of each changed file, by the file name that error messages show.
     original_files: BTreeMap<String, (PathBuf, String)>,
     /// Number of fixes that were applied.
     applied_count: usize,

@@ -115,8 +115,8 @@ fn describe_error(args: &Args, bytes: &[u8], name: &str, error: &ImportError) ->
     }
 }
 
-/// Returns the format of a document that is not JSON, by the end of its name or by its first line.
-/// `None` for JSON and for an unknown format.
+/// Returns the name of the format of a document that is not JSON, by the end of the file name or by
+/// the first line. `None` for JSON and for an unknown format.
 fn other_format(file: &Path, bytes: &[u8]) -> Option<&'static str> {
     let text = std::str::from_utf8(bytes).ok()?;
     let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();

@@ -153,7 +153,8 @@ fn type_of_sample(value: &Json) -> InferredType {
     }
 }
 
-/// Returns a type that includes all values of both types, such as `number` for `int` and `float`.
+/// Returns a type that includes all values of both types, such as `number` for `int` and `float`;
+/// `any` for types of different kinds, such as `int` and a list.
 fn join_types(left: InferredType, right: InferredType) -> InferredType {
     match (left, right) {
         (InferredType::Unknown, ty) | (ty, InferredType::Unknown) => ty,

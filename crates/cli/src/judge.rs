@@ -180,7 +180,8 @@ struct JudgingWorker<'j> {
     judges: &'j StreamJudges,
     /// The rules and the store of recorded messages; `None` without `--history`.
     history: Option<(&'j Rules, &'j RunHistory)>,
-    /// Numbers of accepted, corrected and rejected payloads, in this order.
+    /// Numbers of payloads that were accepted, accepted with corrections, and rejected, in this
+    /// order.
     outcome_counts: [usize; 3],
     /// Number of payloads whose validation exceeded a limit, such as the maximum number of steps.
     exceeded_count: usize,

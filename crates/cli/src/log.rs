@@ -151,8 +151,8 @@ fn may_be_damaged_log_line(line: &[u8]) -> bool {
         || contains(b"{\"continues\"")
 }
 
-/// Prints the counts of one log. Returns false if a key was given and the log has no signed
-/// checkpoint.
+/// Prints the number of lines, wrong lines and signed checkpoints of one log. Returns false if a
+/// key was given and the log has lines but no signed checkpoint.
 fn print_summary(
     verifier: &ChainVerifier,
     faults: usize,

@@ -48,9 +48,10 @@ pub struct ModelArgs {
 pub struct ModelAnswer {
     /// The id that the model selected, which may be unknown. `None` if the model called no tool.
     pub id: Option<String>,
-    /// The reason for the choice, which the model wrote for the user.
+    /// The reason why the model selected the id, which the model wrote for the user. `None` if it
+    /// wrote none.
     pub reason: Option<String>,
-    /// The text that the model replied instead of calling the tool.
+    /// The text that the model replied instead of calling the tool. `None` if it replied no text.
     pub text: Option<String>,
 }
 

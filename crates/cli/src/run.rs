@@ -271,9 +271,10 @@ impl DecidingWorker<'_> {
         self.rules.parse_message(text).map(Json::Object)
     }
 
-    /// True if a message must be parsed to JSON before it is decided: the output or the log needs
-    /// more than the decision, or a choice decides. If false, the message is decided directly from
-    /// its text, which is faster.
+    /// True if a message must be parsed to JSON before it is decided. There are three reasons: the
+    /// output or the log needs more than the decision, messages are recorded, or a choice or a
+    /// classifier decides. If false, the message is decided directly from its text, which is
+    /// faster.
     fn needs_message(&self) -> bool {
         let Args { all, explain, analysis, log, .. } = self.args;
         *all || *explain

@@ -28,8 +28,9 @@ pub struct GenerationArgs {
     pub generation: Option<u64>,
 }
 
-/// Returns the name of the rules. If `rules` is the path of a file, this is the file's name without
-/// `.rules` or `.rulec`. Another ending belongs to the name.
+/// Returns the name of the rules at a service, and of their history at a server. If `rules` is the
+/// path of a file, this is the file's name without `.rules` or `.rulec`. Another ending belongs to
+/// the name.
 #[cfg(any(feature = "history", feature = "http", test))]
 pub fn rules_name(rules: &Path) -> Cow<'_, str> {
     let is_file = rules.extension().is_some_and(|end| end == "rules" || end == "rulec");

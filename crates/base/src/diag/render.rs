@@ -274,8 +274,9 @@ fn underline_span(file: &SourceFile, span: Span) -> Span {
     Span::new(span.file, start, floor_char_boundary(&file.text, end))
 }
 
-/// Returns the offset at which an error is shown. An error at the end of a file is shown after the
-/// last character, not on the empty line that follows.
+/// Returns the byte offset in the file at which a diagnostic for `offset` is shown. This is
+/// `offset` itself, except at the end of a file that ends with a line break. The diagnostic is then
+/// shown after the last character, not on the empty line that follows.
 pub fn visible_offset(file: &SourceFile, offset: u32) -> u32 {
     match file.text.ends_with('\n') && offset as usize >= file.text.len() {
         true => file.text.trim_end_matches(['\n', '\r']).len() as u32,

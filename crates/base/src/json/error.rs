@@ -374,9 +374,10 @@ pub(super) fn exceeds_depth(text: &str, max_depth: usize) -> bool {
     find_offset(text, |depth, _| depth > max_depth) < text.len()
 }
 
-/// Returns the offset of the first byte for which `is_target` returns true. `is_target` receives
-/// the number of open brackets and the number of keys up to this byte. The text must be valid JSON
-/// up to this byte; `serde_json` has already checked that part before it reports an error.
+/// Returns the offset of the first byte for which `is_target` returns true, or the length of the
+/// text if there is none. `is_target` receives the number of open brackets and the number of keys
+/// up to this byte. The text must be valid JSON up to this byte; `serde_json` has already checked
+/// that part before it reports an error.
 fn find_offset(text: &str, is_target: impl Fn(usize, usize) -> bool) -> usize {
     let bytes = text.as_bytes();
     let mut open_brackets = Vec::new();

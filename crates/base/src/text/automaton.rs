@@ -28,13 +28,15 @@ const LITERALS_PER_DUMMY_STATE: usize = 64;
 #[derive(Clone, Debug)]
 pub struct LiteralAutomaton {
     inner: AhoCorasick,
-    /// Pattern id of the first literal: 1 if a dummy pattern precedes the literals, otherwise 0.
+    /// Id of the first literal among the patterns of `inner`: 1 if a dummy pattern, which yields
+    /// the dummy states, precedes the literals; otherwise 0.
     first_literal_id: usize,
 }
 
 impl LiteralAutomaton {
     /// Builds an automaton that searches for these literals. The id of a literal is its index.
-    /// Returns an error if the literals exceed the capacity of an automaton.
+    /// `kind` decides which of several overlapping occurrences are found. Returns an error if the
+    /// literals exceed the capacity of an automaton.
     pub fn new<L: AsRef<[u8]>>(
         kind: MatchKind,
         literals: impl IntoIterator<Item = L>,
@@ -70,7 +72,9 @@ impl LiteralAutomaton {
     }
 
     /// Returns the id and the byte range of each occurrence of a literal in the text, including
-    /// overlapping ones. Requires [`MatchKind::Standard`].
+    /// overlapping ones.
+    ///
+    /// # Panics If the automaton was built with another kind than [`MatchKind::Standard`].
     pub fn overlapping_matches(&self, text: &str) -> impl Iterator<Item = (usize, Range<usize>)> {
         let matches = self.inner.find_overlapping_iter(text);
         matches

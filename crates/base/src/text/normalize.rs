@@ -208,7 +208,7 @@ impl NormalizationForm {
 /// True for common letters that every normalization form keeps and that never compose with a
 /// preceding character. The quick check for normalized text takes dozens of nanoseconds per
 /// character, so the caller passes only the other characters to the check. Without these letters,
-/// the check may reject a normalized text, but it never accepts another text.
+/// the check may reject a normalized text, but it never accepts a text that is not normalized.
 fn is_inert(c: char) -> bool {
     matches!(c,
         '\0'..='\u{9f}' | 'À'..='ı' // Latin
@@ -261,8 +261,9 @@ mod tests {
         FULL_FOLD_STRICT_NFKC,
     ];
 
-    /// Prepares `text` and checks three laws. The result is borrowed exactly if nothing changes,
-    /// appending gives the same text, and preparing again changes nothing.
+    /// Returns `text` as `mode` prepares it, and checks three laws. The result is borrowed exactly
+    /// if nothing changes, [`TextMode::prepare_into`] appends the same text, and preparing the
+    /// result again changes nothing.
     fn prepare_and_check_laws(mode: TextMode, text: &str) -> String {
         let prepared = mode.prepare(text);
         assert_eq!(matches!(prepared, Cow::Borrowed(_)), prepared == text, "{mode:?} {text:?}: borrowed");

@@ -47,7 +47,8 @@ pub struct SimilarityPattern {
 }
 
 impl SimilarityPattern {
-    /// Prepares `text` in time *m* log *m*, where *m* is its length.
+    /// Prepares `text` for comparisons. This takes time *m* log *m*, where *m* is the length of the
+    /// text.
     pub fn new(text: &str) -> SimilarityPattern {
         let mut positions: Vec<(char, usize)> = Vec::new();
         for_each_normalized_char(text, |c| positions.push((c, positions.len())));

@@ -13,8 +13,9 @@ pub struct TextIds {
     /// Number of texts of up to sixteen bytes in the hash table.
     short_count: usize,
     long_ids: HashMap<Box<[u8]>, u32, foldhash::fast::FixedState>,
-    /// A bit set of the lengths, modulo 64, of the long texts in the map. Most long texts of a
-    /// message have none of these lengths, so they need not be hashed.
+    /// The lengths of the long texts in the map, modulo 64, as a bit set. A looked-up text whose
+    /// length is not in this set is not in the map, so it need not be hashed. This is so for most
+    /// long texts of a message.
     long_lengths: u64,
 }
 

@@ -33,7 +33,7 @@ pub struct AnswerMode<'a> {
     decisions: Option<(&'a Rules, Entry<'a>)>,
     /// Whether a result also lists all matching routes.
     matched: bool,
-    /// Creates the builder of output columns for results that workers compute.
+    /// A function that creates the builder of output columns for the results of workers.
     answers: &'a (dyn Fn() -> AnswerColumns + 'a),
 }
 
@@ -74,7 +74,7 @@ struct WorkerState<W> {
     decider: Option<Decider>,
     /// Processes the messages that `decider` does not decide.
     worker: W,
-    /// Output columns for the worker's results; `None` if the output is JSON lines.
+    /// The builder of output columns for the results; `None` if the output is JSON lines.
     columns: Option<AnswerColumns>,
     summary: Summary,
     /// Number of messages that were rejected because they are not valid.
@@ -331,9 +331,9 @@ impl ColumnArgs {
     }
 }
 
-/// Lets the worker threads process the whole input, and writes the results. `states` has one
-/// element for each thread. `next_job` reads the next batch of the input. `messages` converts rows
-/// to JSON messages; it is `None` if the input is lines.
+/// Lets the worker threads process the whole input, and writes the results to `output`. `states`
+/// has one element for each thread. `next_job` reads the next batch of the input. `messages`
+/// converts rows to JSON messages; it is `None` if the input is lines.
 fn answer_all<W: Worker>(
     mut states: Vec<WorkerState<W>>,
     next_job: impl FnMut() -> Result<Option<InputBatch>, CliError> + Send,
