@@ -43,7 +43,7 @@ pub fn parse_minimum(text: &str) -> Result<CoverageMinimum, String> {
     }
 }
 
-/// The number of items of one kind (such as routes), and how many of them are covered.
+/// The number of items of one kind (such as routes), and the number of covered items among them.
 pub struct CoveredShare {
     kind: &'static str,
     covered_count: usize,

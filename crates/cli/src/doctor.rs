@@ -51,7 +51,7 @@ struct LogSummary {
     /// Number of log lines that are not decisions by an entry (table, choice or router) of these
     /// rules.
     foreign_line_count: usize,
-    /// Number of log lines that are results of routers, printed by `rulec run`. They are not
+    /// Number of log lines that are results of routers, printed by `rulec run`. These lines are not
     /// counted as decisions, because they do not name the chosen case.
     unnamed_case_count: usize,
     /// Number of logged decisions for which these rules now choose another route.

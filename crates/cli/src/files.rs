@@ -32,7 +32,7 @@ pub fn compile_files(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<(Comp
 }
 
 /// Compiles files like [`compile_files`]. `document` says how to load the files in `paths` that are
-/// another system's JSON documents. It does not apply to files found in folders.
+/// another system's JSON documents. Files that are found in folders are always loaded as rules.
 pub fn compile_files_as(
     paths: &[PathBuf],
     root: Option<&Path>,

@@ -57,8 +57,8 @@ pub struct Args {
     json: bool,
 }
 
-/// Returns the clap parser for the names of systems whose documents contain rules. It leaves out
-/// payload contexts, which contain data only.
+/// Returns the clap parser for the names of systems whose documents contain rules. The name of
+/// payload contexts is left out, because such documents contain data only.
 pub fn rules_system_parser() -> impl TypedValueParser<Value = System> {
     let names = System::ALL.into_iter().filter(|system| *system != System::Context).map(System::name);
     PossibleValuesParser::new(names).try_map(|name| name.parse::<System>())

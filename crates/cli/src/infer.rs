@@ -13,15 +13,16 @@ use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Maximum number of nested schemas and references that are followed in a JSON Schema. Parts
-/// that are nested deeper, as through a cyclic reference, become `any`.
+/// Maximum number of nested schemas and references that are followed in a JSON Schema. A part that
+/// is nested deeper, for example through a cyclic reference, becomes `any`.
 const MAX_REFERENCE_DEPTH: usize = 16;
 /// Number of keys up to which an object whose keys are valid names becomes a record type. An object
 /// with more keys becomes a dict type, whose keys are data, if every key is rare. A key is rare if
 /// less than half of the sample objects contain it.
 const MAX_RECORD_KEYS: usize = 12;
-/// Minimum number of sample objects from which a key can be rare (see `MAX_RECORD_KEYS`). A JSON
-/// Schema counts as one sample, so its keys are never rare: a schema lists field names.
+/// Minimum number of sample objects for which a key can count as rare (see [`MAX_RECORD_KEYS`]). A
+/// JSON Schema is one sample object, so its keys are never rare: a schema lists field names, not
+/// data.
 const MIN_SAMPLES_FOR_RARE: usize = 3;
 /// An enumeration is inferred for a text field with at most this number of distinct values in all
 /// samples.

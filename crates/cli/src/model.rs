@@ -60,8 +60,8 @@ pub enum NoAnswer {
     /// The model could not be reached, or its answer cannot be used.
     #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only a call can fail"))]
     Failed(Message),
-    /// The answer is missing in the file of recorded answers, or cannot be written to it. Then no
-    /// decision is made for the message that needs the answer.
+    /// The answer is missing in the file of recorded answers, or cannot be written to it. In both
+    /// cases, no decision is made for the message that needs the answer.
     Unavailable { message: Message, help: Message },
 }
 

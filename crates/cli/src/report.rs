@@ -32,8 +32,8 @@ pub enum Format {
     Junit,
 }
 
-/// Version of the JSON format of findings and of test results. It is raised when a field changes or
-/// is removed, but not when a field is added.
+/// Version of the JSON format of findings and of test results. The version is raised when a field
+/// changes or is removed, but not when a field is added.
 pub const JSON_FORMAT_VERSION: u32 = 1;
 
 /// A diagnostic, localized for this run, with the compiled file that its spans refer to.

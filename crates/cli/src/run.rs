@@ -297,7 +297,7 @@ impl DecidingWorker<'_> {
     }
 
     /// If the user asked for a log, adds an observed message (one that is recorded but not decided)
-    /// to the lines for the decision log. So a replay of the log has the same earlier messages.
+    /// to the lines for the decision log. A replay of the log then has the same earlier messages.
     fn log_observed(&mut self, message: &Json) {
         if let (Some(_), Some(message)) = (&self.args.log, observed_message(message)) {
             self.log_lines.extend(observed_log_line(self.rules, &message).unwrap_or_default());
@@ -308,7 +308,7 @@ impl DecidingWorker<'_> {
 /// The data that a language model contributed to the decision of a choice.
 #[derive(Default)]
 struct ModelContribution {
-    /// The reason for the choice, which the model wrote for the user.
+    /// The reason why the model chose the branch, in words that the model wrote for the user.
     reason: Option<String>,
     /// The reason why the model's answer is missing. The default branch is then taken.
     failure: Option<Message>,

@@ -23,7 +23,7 @@ pub struct RunHistory {
     store: RunStore,
     /// The number of messages that could not be recorded because they lack the time or the key.
     unrecorded_count: AtomicUsize,
-    /// The first error of the store, if any. It ends the run with an error status.
+    /// The first error of the store, if any. The error ends the run with an error status.
     failure: Mutex<Option<StoreError>>,
 }
 
@@ -166,7 +166,7 @@ impl RunHistory {
 
     /// Records a message whose payload will be validated, and returns the earlier messages with the
     /// same history key. No other message with this key is recorded in between. So two programs
-    /// that share a history never validate with the same recorded messages.
+    /// that share a history never validate two payloads against the same earlier messages.
     pub fn observe_and_keep(&self, rules: &Rules, message: &Json) -> Past {
         let recorded = rules.observe_and_keep(self.store(), message);
         recorded.unwrap_or_else(|error| self.past_of_unrecorded(rules, message, error))

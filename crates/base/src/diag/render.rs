@@ -25,8 +25,8 @@ const MAX_LINE_BYTES: usize = 2 * CONTEXT_BYTES + MAX_LABEL_BYTES;
 /// Maximum length of a line break in bytes (`\r\n`).
 const MAX_LINE_BREAK_BYTES: u32 = 2;
 
-/// Maximum number of bytes of a message that a report shows, because a message may quote a long
-/// text.
+/// Maximum number of bytes of a diagnostic's message that a report shows. A message can be long,
+/// because it may quote source text.
 const MAX_MESSAGE_BYTES: usize = 2_000;
 
 /// Renders diagnostics as text for people, with the settings in its fields.
@@ -284,8 +284,8 @@ pub fn visible_offset(file: &SourceFile, offset: u32) -> u32 {
     }
 }
 
-/// Prepares the text of a message for printing. Long text is truncated, and control characters from
-/// quoted source text are replaced.
+/// Prepares the message or help text of a diagnostic for printing. Long text is truncated, and
+/// control characters from quoted source text are replaced.
 fn printable_message(text: &str) -> String {
     let end = floor_char_boundary(text, MAX_MESSAGE_BYTES);
     let ellipsis = if end < text.len() { "…" } else { "" };

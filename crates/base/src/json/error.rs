@@ -1,4 +1,4 @@
-//! Errors of the JSON reader. They say where a message is wrong and how to correct it, for the
+//! Errors of the JSON reader. An error says where a message is wrong and how to correct it, for the
 //! person or program that wrote the JSON text.
 
 use crate::message;
@@ -69,8 +69,8 @@ pub struct JsonError {
     offset: usize,
 }
 
-/// The keys from the JSON text that an error message quotes. They are kept separately, so that
-/// private keys can be masked later.
+/// The keys from the JSON text that an error message quotes. These keys are stored apart from the
+/// message, so that private keys can be masked later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct NamedKeys {
     /// The path to the faulty value in the message, outermost step first.

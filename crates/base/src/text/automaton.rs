@@ -1,11 +1,12 @@
 //! An automaton that finds many literals in one pass over a text. Building it takes time
 //! proportional to the literals.
 //!
-//! To renumber its states, the `aho-corasick` builder swaps states, so that those where a literal
-//! ends come first. It then follows the chain of swaps from each state to find the new number. If
-//! nearly every state ends a literal, as with `w1`, `w2`, … `w40000`, the swaps form one long
-//! cycle. Following this cycle from each state takes quadratic time. Dummy states at the start,
-//! where no literal ends, split the cycle into many short ones.
+//! To renumber the states of an automaton, the builder of the `aho-corasick` crate swaps states, so
+//! that the states where a literal ends come first. The builder then follows the chain of swaps
+//! from each state to find the state's new number. If nearly every state ends a literal, as with
+//! `w1`, `w2`, … `w40000`, the swaps form one long cycle. Following this cycle from each state
+//! takes quadratic time. Dummy states at the start, where no literal ends, split the cycle into
+//! many short ones.
 
 use std::ops::Range;
 

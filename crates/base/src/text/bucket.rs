@@ -84,8 +84,8 @@ impl BucketHash {
 
 /// Minimum number of buckets among which `bucket(key, of: …)` distributes keys.
 const MIN_BUCKETS: u64 = 100;
-/// Maximum number of buckets among which `bucket(key, of: …)` distributes keys. Each bucket then
-/// has a millionth of the keys.
+/// Maximum number of buckets among which `bucket(key, of: …)` distributes keys. With this number of
+/// buckets, each bucket has a millionth of the keys.
 const MAX_BUCKETS: i64 = 1_000_000;
 
 /// True if keys can be assigned to this number of buckets: a multiple of 100, up to a million.

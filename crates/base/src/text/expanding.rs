@@ -9,11 +9,11 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 use super::fold::fold_char;
 
-/// The Unicode blocks of all characters with a long expansion. A test over all characters checks
-/// that no block is missing.
+/// The Unicode blocks of all characters with a long expansion (NFKC form). A test over all
+/// characters checks that no block is missing.
 const EXPANDING_BLOCKS: [std::ops::RangeInclusive<char>; 3] =
     ['\u{2000}'..='\u{33ff}', '\u{fb50}'..='\u{fdff}', '\u{1f100}'..='\u{1f2ff}'];
-/// Minimum number of characters in an expansion that counts as long.
+/// Minimum number of characters of an expansion (the NFKC form of a character) that counts as long.
 const MIN_EXPANSION_CHARS: usize = 4;
 
 /// A character whose NFKC form (its expansion) is long, at least [`MIN_EXPANSION_CHARS`]. The
@@ -36,7 +36,7 @@ pub(super) struct ExpandingChar {
 static EXPANDING_CHARS: LazyLock<Vec<ExpandingChar>> =
     LazyLock::new(|| EXPANDING_BLOCKS.into_iter().flatten().filter_map(ExpandingChar::from_char).collect());
 
-/// Returns the expansion of a character, or `None` if the character has no long expansion.
+/// Returns the expansion (NFKC form) of a character, or `None` if the expansion is not long.
 #[inline]
 pub(super) fn find_expanding(c: char) -> Option<&'static ExpandingChar> {
     if !EXPANDING_BLOCKS.iter().any(|block| block.contains(&c)) {

@@ -409,9 +409,9 @@ mod tests {
         }
     }
 
-    /// Compares full folding with the `caseless` crate. Both follow Unicode, but they choose
-    /// different representatives of equal characters. So the test folds the result of that crate
-    /// once more before it compares.
+    /// Compares full folding with the `caseless` crate. Both implementations follow Unicode, but
+    /// they choose different representatives of equal characters. So the test folds the result of
+    /// that crate once more before it compares.
     #[test]
     fn folds_fully_as_another_implementation_does() {
         let mut several = 0;
