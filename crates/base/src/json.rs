@@ -174,8 +174,8 @@ impl<'t> ParseState<'t> {
     }
 }
 
-/// A deserializer of one JSON value. It refuses what `serde_json` alone would accept: too deep
-/// nesting, too many objects, and duplicate keys.
+/// A deserializer of one JSON value that refuses too deep nesting, too many objects, and duplicate
+/// keys.
 struct ValueSeed<'s, 't, 'p> {
     state: &'s mut ParseState<'t>,
     /// Number of lists and objects around the value that this deserializer reads.

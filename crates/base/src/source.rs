@@ -181,7 +181,7 @@ impl SourceFile {
     }
 
     /// True if the file was stored without its text, so that only the offsets of its lines are
-    /// known.
+    /// known. Always false for a file of one line.
     pub fn is_stripped(&self) -> bool {
         self.text.is_empty() && self.line_starts.len() > 1
     }
@@ -193,7 +193,8 @@ impl SourceFile {
     }
 
     /// Returns the line and column of a byte offset. An offset inside a character counts as the
-    /// start of that character.
+    /// start of that character. If the file was stored without its text, the column is counted in
+    /// bytes.
     pub fn position(&self, offset: u32) -> Position {
         if self.is_stripped() {
             // A stripped file has no text, so the column is counted in bytes.

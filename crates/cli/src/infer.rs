@@ -121,8 +121,8 @@ pub fn infer_input_block(path: &Path, term: &Term) -> Result<(String, usize), Cl
     Ok((text, rejected_lines))
 }
 
-/// True for a JSON Schema. A schema has a type and properties whose values are schemas; a message
-/// may have fields of the same names.
+/// True if a JSON value looks like a JSON Schema and not like a message. It has the key `$schema`,
+/// the type `object` with `properties`, or a reference to its own definitions.
 fn is_schema(json: &Json) -> bool {
     let has_object = |key: &str| json.get(key).is_some_and(Json::is_object);
     json.get("$schema").is_some_and(Json::is_string)
@@ -380,9 +380,10 @@ impl InferredRecord {
         if fields.is_empty() { "dict<any>".to_owned() } else { format!("{{\n{fields}\n}}") }
     }
 
-    /// Returns the dict type if the keys are data instead of field names, otherwise `None`. The
-    /// keys are data if there are none, or if one is not a valid name. They are also data if there
-    /// are more than `MAX_RECORD_KEYS`, and each occurs in less than half of the samples.
+    /// Returns the source text of a dict type if the keys are data instead of field names,
+    /// otherwise `None`. The keys are data if there are none, or if one is not a valid name. They
+    /// are also data if there are more than [`MAX_RECORD_KEYS`], and each occurs in less than half
+    /// of the samples. This needs at least [`MIN_SAMPLES_FOR_RARE`] samples.
     fn as_dict(&self) -> Option<String> {
         let all_rare = self.fields.len() > MAX_RECORD_KEYS
             && self.sample_count >= MIN_SAMPLES_FOR_RARE

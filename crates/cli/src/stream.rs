@@ -231,9 +231,9 @@ pub fn read_objects(
     Ok(skipped_lines)
 }
 
-/// Returns an error if the input begins with a JSON value over several lines. One error is clearer
-/// than an error for each line of the value. `chunk` is a batch of lines; `None` at the end of the
-/// input.
+/// Returns an error if the input is not JSON lines: it has another format, such as CSV, or begins
+/// with a JSON value over several lines. One error is clearer than an error for each line. `chunk`
+/// is a batch of lines; `None` at the end of the input. Only the first batch is checked.
 fn refuse_multiline_json(chunk: Option<&LineChunk>, name: &str) -> Result<(), CliError> {
     if let Some(format) = chunk.and_then(|chunk| chunk.other_format(name)) {
         return Err(CliError::error(message!(

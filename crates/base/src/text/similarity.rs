@@ -41,7 +41,8 @@ pub struct SimilarityPattern {
     /// The offset in `masks` where the masks of `chars[i]` begin. One extra entry marks the end of
     /// the last character's masks.
     mask_starts: Vec<usize>,
-    /// The positions of each character, as pairs of block index and bit mask. Ascending by block;
+    /// The positions of the distinct characters, as pairs of block index and bit mask, first all
+    /// positions of `chars[0]`, and so on. The pairs of one character are ascending by block;
     /// blocks without the character are left out.
     masks: Vec<(usize, u64)>,
 }
