@@ -288,7 +288,8 @@ fn without_tests(text: &str) -> String {
 }
 
 /// Formats the source text of a file as HTML. The colour of conditions and of the first word of
-/// each route shows their coverage. Of nested conditions, only the outermost one is coloured.
+/// each route shows their coverage; a `default` is not coloured. Of nested conditions, only the
+/// outermost one is coloured.
 fn format_source_html(
     file: FileId,
     text: &str,

@@ -150,7 +150,7 @@ pub fn run(
 }
 
 /// Validates payloads if the input or the output is columnar (a Parquet, Arrow or CSV file).
-/// Returns the workers, which have counted their results, and the number of rejected lines.
+/// Returns the workers, which have counted their results, and the number of rejected messages.
 #[cfg(feature = "columns")]
 fn judge_columns<W: Worker>(
     worker: impl Fn() -> W,

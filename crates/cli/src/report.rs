@@ -198,8 +198,9 @@ pub fn format_json(reported: &ReportedDiagnostic<'_>) -> String {
     serde_json::to_string(&value).unwrap_or_default()
 }
 
-/// Writes findings in the format `format`. `files` are the names of all checked files: the JUnit
-/// format also lists files without findings.
+/// Writes findings in the format `format`; [`Format::Human`] is written as [`Format::Concise`],
+/// because the caller prints it with [`format_human`]. `files` are the names of all checked files:
+/// the JUnit format also lists files without findings.
 pub fn write_findings(
     format: Format,
     files: &[String],

@@ -216,7 +216,7 @@ fn no_question_error(args: &Args) -> CliError {
 
 /// Decides all messages of a run whose input or output is columnar (a Parquet, Arrow or CSV file).
 /// Plain decisions (without explanation or intent flow) are made directly on the columns, without
-/// conversion to JSON. Returns the workers, the summary, and the number of rejected lines.
+/// conversion to JSON. Returns the workers, the summary, and the number of rejected messages.
 #[cfg(feature = "columns")]
 fn decide_columns<W: Worker>(
     args: &Args,
@@ -339,8 +339,9 @@ impl DecidingWorker<'_> {
         })
     }
 
-    /// Answers a message for which the keyword patterns chose no flow: chooses a flow by the
-    /// meaning of the text. `start` is the time at which the decision began.
+    /// Answers a message for which the keyword patterns chose no flow. The classifier chooses a
+    /// flow by the meaning of the text; if it chooses none, a language model may choose. `decision`
+    /// is the decision by keyword patterns, and `start` the time at which it began.
     fn answer_by_meaning(
         &mut self,
         matcher: &FlowMatcher,
