@@ -24,9 +24,12 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 /// Compiles the files in `paths`, and all `*.rules` files below the folders in `paths`. Imports
-/// must stay inside the folder `root`. `None` means the folder in `paths` below which the file was
-/// found, or the folder of a file that `paths` names. The bool of a result is true if another file
-/// below the same folder in `paths` imports the compiled file.
+/// must stay inside the folder `root`. If `root` is `None`, they must stay inside the folder in
+/// `paths` below which the file was found. For a file that `paths` names, they must stay inside the
+/// folder of this file.
+///
+/// The bool of a result is true if another file below the same folder in `paths` imports the
+/// compiled file.
 pub fn compile_files(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<(Compiled, bool)>, CliError> {
     compile_files_as(paths, root, DocumentArgs::default())
 }

@@ -88,8 +88,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(if is_good { Status::Success } else { Status::Errors })
 }
 
-/// Returns the logs that the arguments select, each as the list of its files. A folder can hold
-/// several logs. All files among the arguments together form one log.
+/// Returns the decision logs that the arguments select, each as the list of its files. A folder can
+/// hold several logs. All files among the arguments together form one log.
 fn find_logs(paths: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>, CliError> {
     let (folders, files): (Vec<_>, Vec<_>) = paths.iter().cloned().partition(|path| path.is_dir());
     let mut logs = Vec::new();

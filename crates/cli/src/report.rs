@@ -74,9 +74,9 @@ pub fn compile_diagnostics(compiled: &Compiled) -> impl Iterator<Item = Reported
     })
 }
 
-/// If the diagnostic says that the file contains JSON instead of rules, returns it with a help text
-/// that suggests a correct command. `None` for other diagnostics, and if the JSON is in an imported
-/// file.
+/// If the diagnostic says that the file contains JSON instead of rules, returns the diagnostic with
+/// a help text that suggests a correct command. `None` for other diagnostics, and if the JSON is in
+/// an imported file.
 fn help_for_json(diagnostic: &Diagnostic, compiled: &Compiled) -> Option<Diagnostic> {
     let is_json = diagnostic.code == Code::JsonFile;
     let (file, _) = compiled.sources().iter().next().filter(|_| is_json)?;
@@ -264,8 +264,8 @@ pub fn format_github(reported: &ReportedDiagnostic<'_>) -> String {
 }
 
 /// Escapes a text for a GitHub workflow command. Unescaped percent signs or line breaks would
-/// change the command. In a property of the command (`property`), colons and commas are escaped
-/// too.
+/// change the command. If `property` is true, the text is the value of a property of the command,
+/// in which colons and commas are escaped too.
 fn escape_github(text: &str, property: bool) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -310,7 +310,8 @@ impl DecidingWorker<'_> {
 struct ModelContribution {
     /// The reason why the model chose the branch, in words that the model wrote for the user.
     reason: Option<String>,
-    /// The reason why the model's answer is missing. The default branch is then taken.
+    /// The reason why the model's answer is missing; the default branch is then taken. `None` if
+    /// there is an answer, or if the model was not asked.
     failure: Option<Message>,
 }
 

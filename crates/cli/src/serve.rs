@@ -398,8 +398,8 @@ mod with {
         RuleSource { name, place: Place::File { path, root } }
     }
 
-    /// Lists the rule files in folders. A file that another file of the same folder imports is no
-    /// source, because it belongs to the rules of that file.
+    /// Lists the rule files in folders as sources of rule sets. A file that another file of the
+    /// same folder imports is not a source, because it belongs to the rules of that file.
     fn list_folders(paths: &[PathBuf], root: Option<&Path>) -> Result<RuleListing, CliError> {
         let mut listing = RuleListing { is_complete: true, ..RuleListing::default() };
         for path in paths {

@@ -77,7 +77,7 @@ mod with {
     /// than its message: a condition may have 256 levels, and each adds two levels of JSON.
     const MAX_ANSWER_DEPTH: usize = 640;
 
-    /// A running service at an address, and the tokio runtime that runs the calls to it.
+    /// The client of a running service, and the tokio runtime that runs the calls to it.
     pub struct Server {
         client: HttpClient,
         url: String,
@@ -89,8 +89,8 @@ mod with {
     pub struct RequestFailure {
         /// The error as a sentence with a remedy.
         pub message: Message,
-        /// The text and the diagnostic code of the error, if the message in the request has an
-        /// error. `None` for other failures.
+        /// The text and the diagnostic code of the error, if the service refused the message in the
+        /// request. `None` for other failures.
         pub refused_message: Option<(String, String)>,
     }
 

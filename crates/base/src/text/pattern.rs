@@ -17,8 +17,9 @@ pub fn compile_regex(pattern: &str, ignore_case: bool) -> Result<Regex, regex::E
     RegexBuilder::new(pattern).case_insensitive(ignore_case).size_limit(REGEX_SIZE_LIMIT).build()
 }
 
-/// Compiles a regular expression that searches only few texts: with the syntax, flags and limit of
-/// [`compile_regex`], but without the automata that only pay off over many texts.
+/// Compiles a regular expression that searches only few texts. The syntax and flags are the same as
+/// in [`compile_regex`], but the automata that only pay off over many texts are left out. `size` is
+/// the maximum compiled size in bytes. `None` if the expression does not compile.
 fn compile_for_few_searches(size: usize, pattern: &str, ignore_case: bool) -> Option<meta::Regex> {
     let config = meta::Config::new().nfa_size_limit(Some(size)).dfa(false).onepass(false);
     let syntax = syntax::Config::new().case_insensitive(ignore_case);
