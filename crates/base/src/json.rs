@@ -45,8 +45,8 @@ pub const MAX_BYTES: usize = 16 << 20;
 /// small objects would take a hundred times its own length in memory.
 pub const MAX_OBJECTS: usize = 500_000;
 
-/// True if the text has enough opening braces to contain more than [`MAX_OBJECTS`] objects. False
-/// proves that it has no more, so a reader need not count them.
+/// True if the text has enough opening braces to contain more than [`MAX_OBJECTS`] objects. If the
+/// result is false, the text has at most this number of objects, so a reader need not count them.
 pub fn may_hold_too_many_objects(text: &[u8]) -> bool {
     const MIN_OBJECT_BYTES: usize = "{\"\":1}".len();
     text.len() / MIN_OBJECT_BYTES > MAX_OBJECTS && memchr::memchr_iter(b'{', text).count() > MAX_OBJECTS
@@ -74,10 +74,11 @@ pub fn parse_exact(text: &str, paths: &DecimalPaths) -> Result<Value, JsonError>
 }
 
 /// Reads one JSON value that this project has written, such as an explanation or a recorded
-/// message. It may be nested deeper than a message: up to `max_depth` lists and objects.
+/// message. Up to `max_depth` lists and objects may be nested in each other, more than in a message
+/// to decide.
 ///
 /// # Errors
-/// If the text is not JSON, or is nested deeper.
+/// If the text is not JSON, or has more than `max_depth` nested lists and objects.
 pub fn parse_deep(text: &str, max_depth: usize) -> Result<Value, serde_json::Error> {
     if error::exceeds_depth(text, max_depth) {
         let message = format!("lists and objects are nested more than {max_depth} deep");
@@ -131,7 +132,8 @@ struct ParseState<'t> {
     /// How far the source text has been searched for numbers: the number of searched bytes, and how
     /// many numbers begin in them. A later search for the digits of a number continues here.
     searched_bytes_and_numbers: (usize, usize),
-    /// Number of object keys read so far, over the whole text.
+    /// Number of object keys read so far in the JSON text. For an error at a key, this number is
+    /// later used to find the position of the key.
     key_count: usize,
     /// How many non-empty objects were read so far in the JSON text, for comparison with the limit.
     object_count: usize,
@@ -144,9 +146,9 @@ struct ParseState<'t> {
 }
 
 impl<'t> ParseState<'t> {
-    /// Returns the source text of the number that was read last. The search resumes where the
-    /// previous call ended, so a second call for the same number finds nothing. Precondition: the
-    /// text is valid JSON up to this number.
+    /// Returns the source text of the number that was read last, or an empty text if an earlier
+    /// call returned it: each call continues to search the JSON text where the previous call ended.
+    /// The text must be valid JSON up to this number.
     fn take_last_number_text(&mut self) -> &'t str {
         let bytes = self.text.as_bytes();
         let (mut offset, mut found) = self.searched_bytes_and_numbers;
@@ -172,7 +174,8 @@ impl<'t> ParseState<'t> {
     }
 }
 
-/// A deserializer of one JSON value, which checks the limits of this reader.
+/// A deserializer of one JSON value that refuses too deep nesting, too many objects, and duplicate
+/// keys.
 struct ValueSeed<'s, 't, 'p> {
     state: &'s mut ParseState<'t>,
     /// Number of lists and objects around the value that this deserializer reads.
@@ -189,7 +192,7 @@ impl ValueSeed<'_, '_, '_> {
     }
 
     /// Returns the nesting depth of the elements of the list or object that is read now. Returns an
-    /// error if this list or object exceeds the limit on depth.
+    /// error if this list or object exceeds [`MAX_DEPTH`].
     fn enter_nesting<E: serde::de::Error>(&mut self) -> Result<usize, E> {
         if self.depth >= MAX_DEPTH { Err(self.set_refusal(Refusal::Depth)) } else { Ok(self.depth + 1) }
     }

@@ -21,8 +21,8 @@ const MIN_STATEMENTS_PER_THREAD: usize = 500;
 const MAX_THREADS: usize = 16;
 
 impl Threads {
-    /// Returns the number of threads with which the compilation of this number of statements is
-    /// fastest; 1 if more threads are not allowed.
+    /// Returns the number of threads with which the compilation of `statements` statements is
+    /// fastest, at most the number of processor cores. Always 1 for [`Threads::One`].
     pub fn count_for_statements(self, statements: usize) -> usize {
         let thread_count = (statements / MIN_STATEMENTS_PER_THREAD).clamp(1, MAX_THREADS);
         if self == Threads::One || thread_count == 1 {

@@ -33,9 +33,9 @@ pub struct SourceFile {
 pub struct Origin {
     /// The name of the document.
     pub name: String,
-    /// The parts of the generated file, such as statements, in order. Each has the number of its
-    /// first line in the generated file, and the position in the document from which it was
-    /// generated.
+    /// The parts of the generated file, such as statements, in order. Each is a pair: the number of
+    /// the part's first line in the generated file, and the position in the document from which the
+    /// part was generated.
     pub parts: Vec<(usize, Position)>,
 }
 
@@ -181,7 +181,7 @@ impl SourceFile {
     }
 
     /// True if the file was stored without its text, so that only the offsets of its lines are
-    /// known.
+    /// known. Always false for a file of one line.
     pub fn is_stripped(&self) -> bool {
         self.text.is_empty() && self.line_starts.len() > 1
     }
@@ -193,7 +193,8 @@ impl SourceFile {
     }
 
     /// Returns the line and column of a byte offset. An offset inside a character counts as the
-    /// start of that character.
+    /// start of that character. If the file was stored without its text, the column is counted in
+    /// bytes.
     pub fn position(&self, offset: u32) -> Position {
         if self.is_stripped() {
             // A stripped file has no text, so the column is counted in bytes.

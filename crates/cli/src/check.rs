@@ -88,7 +88,7 @@ fn parse_warning_code(text: &str) -> Result<Code, String> {
 
 const MAX_SHOWN_FINDINGS: usize = 100;
 
-/// Counts how many errors and warnings of one file may still be shown. At most
+/// The number of errors and warnings of one file that may still be shown. At most
 /// [`MAX_SHOWN_FINDINGS`] findings are shown: first the errors, and then warnings up to the same
 /// total.
 struct FindingQuota {

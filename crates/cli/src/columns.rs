@@ -7,7 +7,7 @@ use super::CliError;
 use super::stream::StreamArgs;
 use std::path::{Path, PathBuf};
 
-/// Options for the formats of the messages and of the results.
+/// Command-line options for the formats of the messages and of the results.
 #[derive(clap::Args)]
 pub struct ColumnArgs {
     /// The format of the messages. `lines` is one JSON object per line; the others need a program

@@ -18,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 
 #[derive(Clone, Debug)]
 pub struct CompileTarget {
-    /// The path of the rules file, as messages show it.
+    /// The path of the rules file, as error messages show it.
     pub path: PathBuf,
     /// The root folder for imports. `None` means the folder of the rules file.
     pub root: Option<PathBuf>,
@@ -37,8 +37,8 @@ pub struct Compiled {
     /// Whether the file is an artifact (compiled rules, the output of `rulec build`) and not source
     /// text.
     is_artifact: bool,
-    /// If the rules were loaded from another system's JSON document: the document. Otherwise
-    /// `None`.
+    /// The JSON document of another system from which the rules were loaded. `None` if they were
+    /// loaded from a rules file.
     document: Option<Document>,
     /// The files on disk that the compiler read, or found missing: rule files and word lists.
     pub files: Vec<PathBuf>,
@@ -46,7 +46,7 @@ pub struct Compiled {
 
 /// The path argument that means standard input.
 const STDIN_ARG: &str = "-";
-/// The name under which messages show rules from standard input.
+/// The name of standard input in error messages about rules that are read from it.
 pub const STDIN_NAME: &str = "<stdin>";
 
 /// Number of bytes at the start of a file that show whether the file is an artifact (compiled
@@ -120,7 +120,8 @@ impl CompileTarget {
         self.path == Path::new(STDIN_ARG)
     }
 
-    /// Returns the name of the rules file for messages: its path, or `<stdin>` for standard input.
+    /// Returns the name of the rules file for error messages: its path, or `<stdin>` for standard
+    /// input.
     pub fn display_name(&self) -> String {
         if self.is_stdin() { STDIN_NAME.to_owned() } else { self.path.display().to_string() }
     }
@@ -287,8 +288,8 @@ impl Compiled {
         are_unreadable(self.sources(), self.diagnostics())
     }
 
-    /// Returns the name of a source file for messages: its path, as it would be written on the
-    /// command line. The source map stores names relative to the root folder.
+    /// Returns the name of a source file for error messages: its path, as it would be written on
+    /// the command line. The source map stores names relative to the root folder.
     pub fn file_name(&self, file: FileId) -> String {
         let folder = match &self.target.root {
             Some(root) => root.as_path(),
@@ -303,8 +304,9 @@ impl Compiled {
     }
 }
 
-/// True if no rules could be read at all, because the file is missing, or is a damaged or
-/// unsuitable artifact.
+/// True if no source text could be read at all. Either the file is missing, or it is an artifact
+/// (compiled rules) that cannot be used: damaged, of another version, or not signed by a trusted
+/// key.
 pub fn are_unreadable(sources: &SourceMap, diagnostics: &[Diagnostic]) -> bool {
     sources.iter().next().is_none()
         && diagnostics.iter().any(|diagnostic| {

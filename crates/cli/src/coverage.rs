@@ -43,7 +43,7 @@ pub fn parse_minimum(text: &str) -> Result<CoverageMinimum, String> {
     }
 }
 
-/// The number of items of one kind (such as routes), and how many of them are covered.
+/// The number of items of one kind (such as routes), and the number of covered items among them.
 pub struct CoveredShare {
     kind: &'static str,
     covered_count: usize,
@@ -267,8 +267,8 @@ pub fn format_html(files: &[(&Compiled, &Coverage<'_>, &[Finding])], show_privat
     out + "</body>\n</html>\n"
 }
 
-/// Replaces each test in the source text of a file by a mask and blanks. Line numbers and byte
-/// offsets do not change.
+/// Hides each `test` statement in the source text of a file: writes `test •••` and spaces over it.
+/// Line numbers and byte offsets do not change.
 fn without_tests(text: &str) -> String {
     let mut shown = text.to_owned();
     for statement in rulec_syntax::parse(Threads::All, FileId(0), text).statements {
@@ -288,7 +288,8 @@ fn without_tests(text: &str) -> String {
 }
 
 /// Formats the source text of a file as HTML. The colour of conditions and of the first word of
-/// each route shows their coverage. Of nested conditions, only the outermost one is coloured.
+/// each route shows their coverage; a `default` is not coloured. Of nested conditions, only the
+/// outermost one is coloured.
 fn format_source_html(
     file: FileId,
     text: &str,
@@ -359,8 +360,8 @@ fn item_tooltip(item: &CoveredItem) -> Message {
     }
 }
 
-/// Returns how often the items (such as routes) that begin on each line were evaluated, by file and
-/// line number. If several items begin on a line, the largest count is returned.
+/// Returns how often the items (such as routes) that begin on a line were evaluated, by file id and
+/// line number. If several items begin on a line, their largest count is returned.
 fn line_counts(coverage: &Coverage<'_>, items: &[&CoveredItem]) -> HashMap<(u32, usize), usize> {
     let mut lines = HashMap::new();
     for item in items {

@@ -51,10 +51,11 @@ struct LogSummary {
     /// Number of log lines that are not decisions by an entry (table, choice or router) of these
     /// rules.
     foreign_line_count: usize,
-    /// Number of log lines that are results of routers, printed by `rulec run`. They are not
+    /// Number of log lines that are results of routers, printed by `rulec run`. These lines are not
     /// counted as decisions, because they do not name the chosen case.
     unnamed_case_count: usize,
-    /// Number of logged decisions for which these rules now choose another route.
+    /// Number of logged decisions by routes or routers for which these rules now choose another
+    /// route. Flows and choices are not compared, because a language model may have chosen.
     changed_decision_count: usize,
     /// Line number of the first logged decision for which these rules now choose another route;
     /// `None` without such a decision.

@@ -1,5 +1,5 @@
-//! Loads rules from another system's JSON document instead of a rules file. The warnings of this
-//! import become diagnostics that refer to positions in the JSON text.
+//! Loads rules from another system's JSON document instead of a rules file. The notes and warnings
+//! of the import become diagnostics that refer to positions in the JSON text.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rulec::{Code, CompileError, Diagnostic, FileId, Message, Rules, SourceMap, Span};

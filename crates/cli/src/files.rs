@@ -24,15 +24,18 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 /// Compiles the files in `paths`, and all `*.rules` files below the folders in `paths`. Imports
-/// must stay inside the folder `root`. `None` means the folder in `paths` below which the file was
-/// found, or the folder of a file that `paths` names. The bool of a result is true if another file
-/// below the same folder in `paths` imports the compiled file.
+/// must stay inside the folder `root`. If `root` is `None`, they must stay inside the folder in
+/// `paths` below which the file was found. For a file that `paths` names, they must stay inside the
+/// folder of this file.
+///
+/// The bool of a result is true if another file below the same folder in `paths` imports the
+/// compiled file.
 pub fn compile_files(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<(Compiled, bool)>, CliError> {
     compile_files_as(paths, root, DocumentArgs::default())
 }
 
 /// Compiles files like [`compile_files`]. `document` says how to load the files in `paths` that are
-/// another system's JSON documents. It does not apply to files found in folders.
+/// another system's JSON documents. Files that are found in folders are always loaded as rules.
 pub fn compile_files_as(
     paths: &[PathBuf],
     root: Option<&Path>,
@@ -258,7 +261,7 @@ fn open_file(path: &Path) -> Result<(File, u64), CliError> {
 }
 
 /// Reads a whole file of JSON, or all of standard input for `-`. Returns the bytes, and the name of
-/// the file for messages. A file with compiled rules is an error.
+/// the file for error messages. A file with compiled rules is an error.
 pub fn read_file(path: &Path) -> Result<(Vec<u8>, String), CliError> {
     // One byte over the limit is read too, so that the JSON parser rejects the text as too long.
     let limit = json::MAX_BYTES as u64;

@@ -28,7 +28,7 @@ type FileEdits = BTreeMap<PathBuf, Vec<Edit>>;
 pub struct Fixes {
     /// The new texts of files, by the canonical path of the file.
     texts: HashMap<PathBuf, String>,
-    /// The path and the old text of each changed file, by the file name that messages show.
+    /// The path and the old text of each changed file, by the file name that error messages show.
     original_files: BTreeMap<String, (PathBuf, String)>,
     /// Number of fixes that were applied.
     applied_count: usize,
@@ -156,8 +156,9 @@ fn original_texts(compiled: &[(Compiled, bool)]) -> HashMap<PathBuf, (String, St
     originals
 }
 
-/// Returns the machine-applicable fixes of all diagnostics, one element per fixed diagnostic. A
-/// diagnostic is left out if one of its fixes is in a file outside `named_paths`.
+/// Returns the machine-applicable fixes of each diagnostic as one element. A diagnostic is left out
+/// if one of its fixes is in a file outside `named_paths`. Equal elements are returned once,
+/// because a shared file has the same diagnostics in each file that imports it.
 fn collect_fixes(compiled: &[(Compiled, bool)], named_paths: &HashSet<PathBuf>) -> Vec<FileEdits> {
     let mut repairs: Vec<FileEdits> = Vec::new();
     for (compiled, _) in compiled {

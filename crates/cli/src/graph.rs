@@ -70,8 +70,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(Status::Success)
 }
 
-/// Draws rules as `rulec graph` does. `name` selects a workflow, table, choice or router. `format`
-/// is `mermaid`, `dot` or `svg`.
+/// Draws rules as `rulec graph` does. `name` selects a workflow, table, choice or router; `None`
+/// draws all of them. `format` is `mermaid`, `dot` or `svg`.
 ///
 /// # Errors
 /// If the rules have no such workflow, table, choice or router, or the format is unknown. Also if

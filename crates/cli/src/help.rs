@@ -89,15 +89,15 @@ fn chinese_argument(arg: Arg) -> Arg {
     arg.help(short).long_help(long).hide_default_value(true).hide_possible_values(true)
 }
 
-/// Returns the key under which the catalogue has a paragraph: single spaces replace line breaks and
-/// indentation. The translation contains its own line breaks.
+/// Returns the key of a paragraph in the catalogue of Chinese texts: the paragraph with single
+/// spaces in place of line breaks and indentation. The translation contains its own line breaks.
 fn paragraph_key(paragraph: &str) -> String {
     paragraph.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Converts the text after the options of a help page to Chinese. The result has the example
 /// commands without their English descriptions, and the translations of the other paragraphs. A
-/// test ensures that each of them has a translation.
+/// paragraph without a translation is left out, but a test ensures that each has one.
 fn chinese_examples(after_help: &str) -> String {
     let mut parts = Vec::new();
     for paragraph in after_help.split("\n\n") {

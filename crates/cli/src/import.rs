@@ -12,8 +12,8 @@ use rulec_import::{ImportError, Options, Report, System};
 use rulec_syntax::format::format;
 use std::path::{Path, PathBuf};
 
-/// The smallest JSON document with routes, which error messages show as an example. The next two
-/// constants are the same for choices and for flows.
+/// The smallest JSON document with routes, shown as an example in error messages.
+/// [`CHOICE_EXAMPLE`] and [`FLOWS_EXAMPLE`] are such documents for the other kinds of import.
 const ROUTES_EXAMPLE: &str = r#"{"routes": [{"name": "refund", "condition": {"type": "TextCondition", "contains": ["refund"]}, "handler": "refund_desk"}], "default": "desk"}"#;
 const CHOICE_EXAMPLE: &str = r#"{"choices": [{"branch_id": "large", "logic": "and", "conditions": [{"left": {"step_id": "parse", "type": "number", "value": "total"}, "operate": "number_greater_than", "right": {"type": "number", "value": 100}}]}, {"branch_id": "other", "is_default": true}]}"#;
 const FLOWS_EXAMPLE: &str = r#"{"flows": [{"flow_id": "greet", "type": "keyword", "trigger_patterns": ["hello", "hi"], "match_type": "contains"}]}"#;
@@ -57,8 +57,8 @@ pub struct Args {
     json: bool,
 }
 
-/// Returns the clap parser for the names of systems whose documents contain rules. It leaves out
-/// payload contexts, which contain data only.
+/// Returns the clap parser for the names of systems whose documents contain rules. The name of
+/// payload contexts is left out, because such documents contain data only.
 pub fn rules_system_parser() -> impl TypedValueParser<Value = System> {
     let names = System::ALL.into_iter().filter(|system| *system != System::Context).map(System::name);
     PossibleValuesParser::new(names).try_map(|name| name.parse::<System>())
@@ -115,8 +115,8 @@ fn describe_error(args: &Args, bytes: &[u8], name: &str, error: &ImportError) ->
     }
 }
 
-/// Returns the format of a document that is not JSON, by the end of its name or by its first line.
-/// `None` for JSON and for an unknown format.
+/// Returns the name of the format of a document that is not JSON, by the end of the file name or by
+/// the first line. `None` for JSON and for an unknown format.
 fn other_format(file: &Path, bytes: &[u8]) -> Option<&'static str> {
     let text = std::str::from_utf8(bytes).ok()?;
     let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();

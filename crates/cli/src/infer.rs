@@ -13,15 +13,16 @@ use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Maximum number of nested schemas and references that are followed in a JSON Schema. Parts
-/// that are nested deeper, as through a cyclic reference, become `any`.
+/// Maximum number of nested schemas and references that are followed in a JSON Schema. A part that
+/// is nested deeper, for example through a cyclic reference, becomes `any`.
 const MAX_REFERENCE_DEPTH: usize = 16;
 /// Number of keys up to which an object whose keys are valid names becomes a record type. An object
 /// with more keys becomes a dict type, whose keys are data, if every key is rare. A key is rare if
 /// less than half of the sample objects contain it.
 const MAX_RECORD_KEYS: usize = 12;
-/// Minimum number of sample objects from which a key can be rare (see `MAX_RECORD_KEYS`). A JSON
-/// Schema counts as one sample, so its keys are never rare: a schema lists field names.
+/// Minimum number of sample objects for which a key can count as rare (see [`MAX_RECORD_KEYS`]). A
+/// JSON Schema is one sample object, so its keys are never rare: a schema lists field names, not
+/// data.
 const MIN_SAMPLES_FOR_RARE: usize = 3;
 /// An enumeration is inferred for a text field with at most this number of distinct values in all
 /// samples.
@@ -120,8 +121,8 @@ pub fn infer_input_block(path: &Path, term: &Term) -> Result<(String, usize), Cl
     Ok((text, rejected_lines))
 }
 
-/// True for a JSON Schema. A schema has a type and properties whose values are schemas; a message
-/// may have fields of the same names.
+/// True if a JSON value looks like a JSON Schema and not like a message. It has the key `$schema`,
+/// the type `object` with `properties`, or a reference to its own definitions.
 fn is_schema(json: &Json) -> bool {
     let has_object = |key: &str| json.get(key).is_some_and(Json::is_object);
     json.get("$schema").is_some_and(Json::is_string)
@@ -153,7 +154,8 @@ fn type_of_sample(value: &Json) -> InferredType {
     }
 }
 
-/// Returns a type that includes all values of both types, such as `number` for `int` and `float`.
+/// Returns a type that includes all values of both types, such as `number` for `int` and `float`;
+/// `any` for types of different kinds, such as `int` and a list.
 fn join_types(left: InferredType, right: InferredType) -> InferredType {
     match (left, right) {
         (InferredType::Unknown, ty) | (ty, InferredType::Unknown) => ty,
@@ -378,9 +380,10 @@ impl InferredRecord {
         if fields.is_empty() { "dict<any>".to_owned() } else { format!("{{\n{fields}\n}}") }
     }
 
-    /// Returns the dict type if the keys are data instead of field names, otherwise `None`. The
-    /// keys are data if there are none, or if one is not a valid name. They are also data if there
-    /// are more than `MAX_RECORD_KEYS`, and each occurs in less than half of the samples.
+    /// Returns the source text of a dict type if the keys are data instead of field names,
+    /// otherwise `None`. The keys are data if there are none, or if one is not a valid name. They
+    /// are also data if there are more than [`MAX_RECORD_KEYS`], and each occurs in less than half
+    /// of the samples. This needs at least [`MIN_SAMPLES_FOR_RARE`] samples.
     fn as_dict(&self) -> Option<String> {
         let all_rare = self.fields.len() > MAX_RECORD_KEYS
             && self.sample_count >= MIN_SAMPLES_FOR_RARE

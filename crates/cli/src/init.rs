@@ -36,7 +36,7 @@ const EXAMPLE_FILES: ExampleFiles = [
     (".github/workflows/rules.yml", include_str!("init/rules.yml")),
 ];
 
-/// The same project with Chinese texts, for `--lang zh`.
+/// The files of the example project with Chinese texts, for `--lang zh`: their paths and texts.
 const CHINESE_EXAMPLE_FILES: ExampleFiles = [
     ("rules/support.rules", include_str!("init/zh/support.rules")),
     ("rules/words.rules", include_str!("init/zh/words.rules")),

@@ -63,7 +63,8 @@ impl JudgeArgs {
 pub enum StreamJudges {
     /// One validator checks every payload, because all payloads are of one kind.
     One(Judge),
-    /// Each payload names its kind.
+    /// Each payload names its kind (its `payload` statement) in a field; the validator of this kind
+    /// checks the payload.
     ByField(JudgeByField),
 }
 
@@ -149,7 +150,7 @@ pub fn run(
 }
 
 /// Validates payloads if the input or the output is columnar (a Parquet, Arrow or CSV file).
-/// Returns the workers, which have counted their results, and the number of rejected lines.
+/// Returns the workers, which have counted their results, and the number of rejected messages.
 #[cfg(feature = "columns")]
 fn judge_columns<W: Worker>(
     worker: impl Fn() -> W,
@@ -179,7 +180,8 @@ struct JudgingWorker<'j> {
     judges: &'j StreamJudges,
     /// The rules and the store of recorded messages; `None` without `--history`.
     history: Option<(&'j Rules, &'j RunHistory)>,
-    /// Numbers of accepted, corrected and rejected payloads, in this order.
+    /// Numbers of payloads that were accepted, accepted with corrections, and rejected, in this
+    /// order.
     outcome_counts: [usize; 3],
     /// Number of payloads whose validation exceeded a limit, such as the maximum number of steps.
     exceeded_count: usize,
@@ -187,9 +189,9 @@ struct JudgingWorker<'j> {
 
 impl JudgingWorker<'_> {
     /// Validates the payload of an input line, and records the other fields of the line as a
-    /// message. The rules can read the messages that were recorded before. Also returns the reason
-    /// why this history may lack messages. Returns `None` if the line is marked with `observe`: it
-    /// is then only recorded.
+    /// message. The rules can read the messages that were recorded before. Returns the judgement,
+    /// and the reason why recorded messages may be missing, if they may be. Returns `None` if the
+    /// line is marked with `observe` (record only, do not decide).
     fn judge_and_record(
         &self,
         (rules, history): (&Rules, &RunHistory),

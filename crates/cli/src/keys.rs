@@ -54,8 +54,8 @@ impl KeyLocation {
     }
 }
 
-/// Reads a key from a file or a pipe, as in `--sign <(vault read KEY)`. The length is limited,
-/// because a device may have no end.
+/// Reads the text of a key from a file or a pipe, as in `--sign <(vault read KEY)`. The length is
+/// limited, because a device may have no end.
 fn read_key_file(place: &str) -> Result<String, CliError> {
     let mut text = String::new();
     File::open(place)

@@ -57,9 +57,9 @@ impl LineChunk {
         }
     }
 
-    /// Returns a description of the input's format if it is not JSON lines, such as a zip archive.
-    /// The first bytes or the file name show the format. `None` for later batches, and for all
-    /// other inputs.
+    /// Returns a description of the input's format if it is not JSON lines, such as "a gzip
+    /// archive". The first bytes or the file name `name` show the format. `None` for later batches,
+    /// and for all other inputs.
     pub fn other_format(&self, name: &str) -> Option<Message> {
         const FORMAT_MAGIC_BYTES: &[(&[u8], Message)] = &[
             (b"PK\x03\x04", message!("a zip archive, such as an Excel or Word file")),
@@ -85,8 +85,8 @@ impl LineChunk {
         (is_table && !first.starts_with(b"{")).then_some(message!("a table of values (CSV)"))
     }
 
-    /// True if the input begins like a CSV table. The first line then consists of column names with
-    /// separators (`,`, `;` or tabs), and the second line has at least as many separators.
+    /// True if this batch begins like a CSV table. The first line then consists of column names
+    /// with separators (`,`, `;` or tabs), and the second line has at least as many separators.
     fn has_header(&self) -> bool {
         let lines = self.lines().filter_map(|(_, line)| line).map(<[u8]>::trim_ascii);
         let mut lines = lines.filter(|line| !line.is_empty());
@@ -142,7 +142,7 @@ impl<R: Read> LineReader<R> {
         LineReader { max_chunk_lines: lines, ..self }
     }
 
-    /// Returns the name of the input, for errors.
+    /// Returns the name of the input for error messages.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -88,8 +88,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(if is_good { Status::Success } else { Status::Errors })
 }
 
-/// Returns the logs that the arguments select, each as the list of its files. A folder can hold
-/// several logs. All files among the arguments together form one log.
+/// Returns the decision logs that the arguments select, each as the list of its files. A folder can
+/// hold several logs. All files among the arguments together form one log.
 fn find_logs(paths: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>, CliError> {
     let (folders, files): (Vec<_>, Vec<_>) = paths.iter().cloned().partition(|path| path.is_dir());
     let mut logs = Vec::new();
@@ -151,8 +151,8 @@ fn may_be_damaged_log_line(line: &[u8]) -> bool {
         || contains(b"{\"continues\"")
 }
 
-/// Prints the counts of one log. Returns false if a key was given and the log has no signed
-/// checkpoint.
+/// Prints the number of lines, wrong lines and signed checkpoints of one log. Returns false if a
+/// key was given and the log has lines but no signed checkpoint.
 fn print_summary(
     verifier: &ChainVerifier,
     faults: usize,

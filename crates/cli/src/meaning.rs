@@ -16,8 +16,11 @@ use rulec_report::answer::{IntentAnswer, message_text};
 use serde_json::Value as Json;
 use std::path::Path;
 
-/// Lets a language model select the flow. If the model selects no flow, `answer` is not changed. If
-/// the model's answer cannot be used, `answer.failure` holds the reason.
+/// Lets a language model select the flow for `message`, and stores the flow in `answer`. If the
+/// model selects no flow, `answer` is not changed. If the model's answer cannot be used,
+/// `answer.failure` holds the reason.
+///
+/// # Errors If the answer is missing in the file of recorded answers, or cannot be written to it.
 pub fn ask_model(
     answer: &mut IntentAnswer<'_>,
     matcher: &FlowMatcher,

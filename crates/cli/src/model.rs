@@ -48,9 +48,10 @@ pub struct ModelArgs {
 pub struct ModelAnswer {
     /// The id that the model selected, which may be unknown. `None` if the model called no tool.
     pub id: Option<String>,
-    /// The reason for the choice, which the model wrote for the user.
+    /// The reason why the model selected the id, which the model wrote for the user. `None` if it
+    /// wrote none.
     pub reason: Option<String>,
-    /// The text that the model replied instead of calling the tool.
+    /// The text that the model replied instead of calling the tool. `None` if it replied no text.
     pub text: Option<String>,
 }
 
@@ -59,8 +60,8 @@ pub enum NoAnswer {
     /// The model could not be reached, or its answer cannot be used.
     #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only a call can fail"))]
     Failed(Message),
-    /// The answer is missing in the file of recorded answers, or cannot be written to it. Then no
-    /// decision is made for the message that needs the answer.
+    /// The answer is missing in the file of recorded answers, or cannot be written to it. In both
+    /// cases, no decision is made for the message that needs the answer.
     Unavailable { message: Message, help: Message },
 }
 

@@ -1,6 +1,6 @@
 //! Handles panics, which are internal errors of the program. A panic ends only the line or
-//! subcommand in which it happens, and is reported as a message. With `RUST_BACKTRACE` set, the
-//! standard hook of Rust also prints the panic.
+//! subcommand in which it happens, and is reported as a message. If `RUST_BACKTRACE` is set and not
+//! `0`, the standard hook of Rust also prints the panic.
 
 use rulec::Message;
 use rulec_base::message;
@@ -16,7 +16,8 @@ thread_local! {
     static LAST_PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Installs a panic hook that prints nothing unless `RUST_BACKTRACE` is set.
+/// Installs a panic hook that prints nothing unless `RUST_BACKTRACE` is set to another value than
+/// `0`. The hook keeps a description of the panic for [`catch_panic`].
 pub fn install_hook() {
     let verbose = std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0");
     let previous_hook = panic::take_hook();

@@ -53,8 +53,9 @@ struct TableReport<'a> {
 }
 
 impl TableReport<'_> {
-    /// Merges another table of the same payload kind (`payload` statement). The rules of one kind
-    /// are in several tables: one for the fields, and one for the elements of each list.
+    /// Adds the costs and rules of another table of the same payload kind (`payload` statement).
+    /// The rules of one kind are in several tables: one for the fields, and one for the elements of
+    /// each list.
     fn merge(&mut self, other: Self) {
         self.indexed |= other.indexed;
         self.index_cost += other.index_cost;
@@ -133,8 +134,9 @@ fn report_table<'a>(
     }
 }
 
-/// Returns advice about routes that the index cannot find, so that they are tried for every
-/// message. `None` if there is no such route, or if the table is searched without the index.
+/// Returns advice about the routes of a table that the index cannot find, so that they are tried
+/// for every message. `None` if there is no such route, or if the table is searched without the
+/// index.
 fn index_advice(table: &TableReport<'_>) -> Option<Message> {
     const MAX_NAMED_ROUTES: usize = 3;
     let always_tried =

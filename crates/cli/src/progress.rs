@@ -50,7 +50,7 @@ impl InputProgress {
     }
 }
 
-/// Removes the progress bar from the terminal when the work is done.
+/// Removes the progress bar from the terminal, also if the work ends with an error.
 impl Drop for InputProgress {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {

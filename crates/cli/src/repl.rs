@@ -211,7 +211,7 @@ impl ReplSession {
     }
 
     /// Adds a statement to the rules if the rules then compile. An old statement of the same kind
-    /// and name is replaced.
+    /// and name is replaced, except an `import`, `input` or `settings` statement.
     fn add_statement(&mut self, statement: &str, term: &Term, out: &mut Out) -> Result<(), CliError> {
         let mut text = self.rules_text.clone();
         if !text.is_empty() && !text.ends_with('\n') {
@@ -310,7 +310,8 @@ fn is_unfinished(text: &str) -> bool {
 }
 
 /// Returns the rules `text` without the statement of the same kind and name as `statement`. `None`
-/// if there is no such statement.
+/// if there is no such statement, or if `statement` is an `import`, `input` or `settings`
+/// statement, which replaces no other.
 fn without_replaced_statement(text: &str, statement: &str) -> Option<String> {
     use rulec_base::parallel::Threads;
     use rulec_syntax::parse::parse;

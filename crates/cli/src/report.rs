@@ -32,8 +32,8 @@ pub enum Format {
     Junit,
 }
 
-/// Version of the JSON format of findings and of test results. It is raised when a field changes or
-/// is removed, but not when a field is added.
+/// Version of the JSON format of findings and of test results. The version is raised when a field
+/// changes or is removed, but not when a field is added.
 pub const JSON_FORMAT_VERSION: u32 = 1;
 
 /// A diagnostic, localized for this run, with the compiled file that its spans refer to.
@@ -74,9 +74,9 @@ pub fn compile_diagnostics(compiled: &Compiled) -> impl Iterator<Item = Reported
     })
 }
 
-/// If the diagnostic says that the file contains JSON instead of rules, returns it with a help text
-/// that suggests a correct command. `None` for other diagnostics, and if the JSON is in an imported
-/// file.
+/// If the diagnostic says that the file contains JSON instead of rules, returns the diagnostic with
+/// a help text that suggests a correct command. `None` for other diagnostics, and if the JSON is in
+/// an imported file.
 fn help_for_json(diagnostic: &Diagnostic, compiled: &Compiled) -> Option<Diagnostic> {
     let is_json = diagnostic.code == Code::JsonFile;
     let (file, _) = compiled.sources().iter().next().filter(|_| is_json)?;
@@ -198,8 +198,9 @@ pub fn format_json(reported: &ReportedDiagnostic<'_>) -> String {
     serde_json::to_string(&value).unwrap_or_default()
 }
 
-/// Writes findings in the format `format`. `files` are the names of all checked files: the JUnit
-/// format also lists files without findings.
+/// Writes findings in the format `format`; [`Format::Human`] is written as [`Format::Concise`],
+/// because the caller prints it with [`format_human`]. `files` are the names of all checked files:
+/// the JUnit format also lists files without findings.
 pub fn write_findings(
     format: Format,
     files: &[String],
@@ -263,8 +264,8 @@ pub fn format_github(reported: &ReportedDiagnostic<'_>) -> String {
 }
 
 /// Escapes a text for a GitHub workflow command. Unescaped percent signs or line breaks would
-/// change the command. In a property of the command (`property`), colons and commas are escaped
-/// too.
+/// change the command. If `property` is true, the text is the value of a property of the command,
+/// in which colons and commas are escaped too.
 fn escape_github(text: &str, property: bool) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -216,7 +216,7 @@ fn no_question_error(args: &Args) -> CliError {
 
 /// Decides all messages of a run whose input or output is columnar (a Parquet, Arrow or CSV file).
 /// Plain decisions (without explanation or intent flow) are made directly on the columns, without
-/// conversion to JSON. Returns the workers, the summary, and the number of rejected lines.
+/// conversion to JSON. Returns the workers, the summary, and the number of rejected messages.
 #[cfg(feature = "columns")]
 fn decide_columns<W: Worker>(
     args: &Args,
@@ -271,9 +271,10 @@ impl DecidingWorker<'_> {
         self.rules.parse_message(text).map(Json::Object)
     }
 
-    /// True if a message must be parsed to JSON before it is decided: the output or the log needs
-    /// more than the decision, or a choice decides. If false, the message is decided directly from
-    /// its text, which is faster.
+    /// True if a message must be parsed to JSON before it is decided. There are three reasons: the
+    /// output or the log needs more than the decision, messages are recorded, or a choice or a
+    /// classifier decides. If false, the message is decided directly from its text, which is
+    /// faster.
     fn needs_message(&self) -> bool {
         let Args { all, explain, analysis, log, .. } = self.args;
         *all || *explain
@@ -296,7 +297,7 @@ impl DecidingWorker<'_> {
     }
 
     /// If the user asked for a log, adds an observed message (one that is recorded but not decided)
-    /// to the lines for the decision log. So a replay of the log has the same earlier messages.
+    /// to the lines for the decision log. A replay of the log then has the same earlier messages.
     fn log_observed(&mut self, message: &Json) {
         if let (Some(_), Some(message)) = (&self.args.log, observed_message(message)) {
             self.log_lines.extend(observed_log_line(self.rules, &message).unwrap_or_default());
@@ -307,9 +308,10 @@ impl DecidingWorker<'_> {
 /// The data that a language model contributed to the decision of a choice.
 #[derive(Default)]
 struct ModelContribution {
-    /// The reason for the choice, which the model wrote for the user.
+    /// The reason why the model chose the branch, in words that the model wrote for the user.
     reason: Option<String>,
-    /// The reason why the model's answer is missing. The default branch is then taken.
+    /// The reason why the model's answer is missing; the default branch is then taken. `None` if
+    /// there is an answer, or if the model was not asked.
     failure: Option<Message>,
 }
 
@@ -338,8 +340,9 @@ impl DecidingWorker<'_> {
         })
     }
 
-    /// Answers a message for which the keyword patterns chose no flow: chooses a flow by the
-    /// meaning of the text. `start` is the time at which the decision began.
+    /// Answers a message for which the keyword patterns chose no flow. The classifier chooses a
+    /// flow by the meaning of the text; if it chooses none, a language model may choose. `decision`
+    /// is the decision by keyword patterns, and `start` the time at which it began.
     fn answer_by_meaning(
         &mut self,
         matcher: &FlowMatcher,

@@ -23,7 +23,7 @@ pub struct RunHistory {
     store: RunStore,
     /// The number of messages that could not be recorded because they lack the time or the key.
     unrecorded_count: AtomicUsize,
-    /// The first error of the store. It ends the run with an error status.
+    /// The first error of the store, if any. The error ends the run with an error status.
     failure: Mutex<Option<StoreError>>,
 }
 
@@ -42,7 +42,10 @@ impl RunStore {
         Ok(RunStore::Persistent(history::open(place, &rules_name(rules))?.deferred()))
     }
 
-    /// Opens the existing history in the folder `place` or at the server `place`.
+    /// Opens the existing history in the folder `place` or at the server `place`. At a server, the
+    /// history is named after the rules file `rules`.
+    ///
+    /// # Errors If there is no such history.
     #[cfg(feature = "history")]
     fn open_existing(place: &Path, rules: &Path) -> Result<RunStore, CliError> {
         Ok(RunStore::Persistent(history::open_existing(place, Some(&rules_name(rules)))?))
@@ -163,7 +166,7 @@ impl RunHistory {
 
     /// Records a message whose payload will be validated, and returns the earlier messages with the
     /// same history key. No other message with this key is recorded in between. So two programs
-    /// that share a history never validate with the same recorded messages.
+    /// that share a history never validate two payloads against the same earlier messages.
     pub fn observe_and_keep(&self, rules: &Rules, message: &Json) -> Past {
         let recorded = rules.observe_and_keep(self.store(), message);
         recorded.unwrap_or_else(|error| self.past_of_unrecorded(rules, message, error))
@@ -229,7 +232,8 @@ impl RunHistory {
         Ok(ChunkEnd { failure })
     }
 
-    /// Prints how many messages could not be recorded.
+    /// Prints how many messages could not be recorded because they lack the time or the key. Prints
+    /// nothing if all were recorded.
     pub fn report(&self, term: &Term) {
         let unrecorded = self.unrecorded_count.load(Ordering::Relaxed);
         if unrecorded > 0 {

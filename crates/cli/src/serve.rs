@@ -304,8 +304,8 @@ mod with {
     }
 
     /// Returns the function that opens the history of a rule set, given the name of the rule set.
-    /// In a folder, each rule set has a subfolder; at a server, each has a history of its own.
-    /// `None` without `--history`.
+    /// `sets` is the number of rule sets. In a folder, each rule set has a subfolder; at a server,
+    /// each has a history of its own. `None` without `--history`.
     #[cfg(feature = "history")]
     fn open_history(args: &Args, sets: usize) -> Result<Option<rulec_serve::OpenHistory>, CliError> {
         use crate::history::{is_address, open};
@@ -398,8 +398,8 @@ mod with {
         RuleSource { name, place: Place::File { path, root } }
     }
 
-    /// Lists the rule files in folders. A file that another file of the same folder imports is no
-    /// source, because it belongs to the rules of that file.
+    /// Lists the rule files in folders as sources of rule sets. A file that another file of the
+    /// same folder imports is not a source, because it belongs to the rules of that file.
     fn list_folders(paths: &[PathBuf], root: Option<&Path>) -> Result<RuleListing, CliError> {
         let mut listing = RuleListing { is_complete: true, ..RuleListing::default() };
         for path in paths {

@@ -28,8 +28,9 @@ pub struct GenerationArgs {
     pub generation: Option<u64>,
 }
 
-/// Returns the name of the rules. If `rules` is the path of a file, this is the file's name without
-/// `.rules` or `.rulec`. Another ending belongs to the name.
+/// Returns the name of the rules at a service, and of their history at a server. If `rules` is the
+/// path of a file, this is the file's name without `.rules` or `.rulec`. Another ending belongs to
+/// the name.
 #[cfg(any(feature = "history", feature = "http", test))]
 pub fn rules_name(rules: &Path) -> Cow<'_, str> {
     let is_file = rules.extension().is_some_and(|end| end == "rules" || end == "rulec");
@@ -73,10 +74,10 @@ mod with {
     /// message.
     const MAX_ANSWER_BYTES: usize = 64 << 20;
     /// Maximum nesting depth of lists and objects in an answer. An explanation is nested deeper
-    /// than its message: each level of a condition, of which there are at most 256, has two levels.
+    /// than its message: a condition may have 256 levels, and each adds two levels of JSON.
     const MAX_ANSWER_DEPTH: usize = 640;
 
-    /// A running service at an address, and the tokio runtime that runs the calls to it.
+    /// The client of a running service, and the tokio runtime that runs the calls to it.
     pub struct Server {
         client: HttpClient,
         url: String,
@@ -88,8 +89,8 @@ mod with {
     pub struct RequestFailure {
         /// The error as a sentence with a remedy.
         pub message: Message,
-        /// The text and the diagnostic code of the error, if the message in the request has an
-        /// error. `None` for other failures.
+        /// The text and the diagnostic code of the error, if the service refused the message in the
+        /// request. `None` for other failures.
         pub refused_message: Option<(String, String)>,
     }
 

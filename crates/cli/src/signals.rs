@@ -38,7 +38,8 @@ mod unix {
 
     static CAUGHT_SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
-    /// Returns the number of the signal that stopped the input of messages, if any.
+    /// Returns the number of the signal that stopped the reading of messages. `None` if no signal
+    /// has arrived.
     pub fn caught_signal() -> Option<u8> {
         u8::try_from(CAUGHT_SIGNAL.load(Ordering::SeqCst)).ok().filter(|signal| *signal > 0)
     }

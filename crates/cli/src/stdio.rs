@@ -119,11 +119,12 @@ mod linux {
     use std::path::Path;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    /// Whether standard input (index 0) and standard output (index 1) were closed when the program
-    /// began.
+    /// Whether standard input (at index 0) and standard output (at index 1) were closed when the
+    /// program began.
     static CLOSED_AT_START: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
 
-    /// True if standard input (0) or output (1) was closed when the program began.
+    /// True if the standard stream with this number was closed when the program began: 0 is
+    /// standard input, 1 is standard output.
     pub(super) fn was_closed_at_start(number: usize) -> bool {
         CLOSED_AT_START[number].load(Ordering::Relaxed)
     }

@@ -48,8 +48,9 @@ pub struct StreamArgs {
     jobs: usize,
 }
 
-/// Maximum number of lines in a chunk if the workers wait for another program. It must be at least
-/// 2, because [`refuse_multiline_json`] compares the first two lines.
+/// Maximum number of lines in a chunk (the batch of lines that a worker takes at once) if the
+/// workers wait for another program. At least 2, because [`refuse_multiline_json`] compares the
+/// first two lines of the input.
 const LINES_PER_WAITING_CHUNK: usize = 2;
 
 /// Maximum number of threads: far more than is useful, and far fewer than a system can start.
@@ -72,12 +73,13 @@ fn parse_jobs(text: &str) -> Result<usize, String> {
 /// An open input stream: the reader, its name, and the input's size in bytes if known.
 pub type OpenInput<R> = (R, String, Option<u64>);
 
-/// What a worker has written for a line of the input.
+/// Whether a line of the input has a result.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum LineOutcome {
-    /// The result of the line.
+    /// The result of the line was written.
     Answered,
-    /// No result: an error line, or nothing if the stream ends before the line.
+    /// The line has no result. An error line was written, or nothing if the stream ends before this
+    /// line.
     Rejected,
 }
 
@@ -229,9 +231,9 @@ pub fn read_objects(
     Ok(skipped_lines)
 }
 
-/// Returns an error if the input begins with a JSON value over several lines. One error is clearer
-/// than an error for each line of the value. `chunk` is a batch of lines; `None` at the end of the
-/// input.
+/// Returns an error if the input is not JSON lines: it has another format, such as CSV, or begins
+/// with a JSON value over several lines. One error is clearer than an error for each line. `chunk`
+/// is a batch of lines; `None` at the end of the input. Only the first batch is checked.
 fn refuse_multiline_json(chunk: Option<&LineChunk>, name: &str) -> Result<(), CliError> {
     if let Some(format) = chunk.and_then(|chunk| chunk.other_format(name)) {
         return Err(CliError::error(message!(
@@ -318,11 +320,11 @@ impl StreamArgs {
     }
 }
 
-/// The end of a chunk whose records are on disk.
+/// The result of [`Worker::end_chunk`]: the records of the chunk are on disk.
 #[derive(Default)]
 pub struct ChunkEnd {
-    /// The error of the line at which the worker has failed. The stream ends with this error after
-    /// the answers of the earlier lines. `None` if no line has failed.
+    /// The error at which the worker has failed. The stream ends with this error after the answers
+    /// of the lines before the failure. `None` if the worker has not failed.
     pub failure: Option<CliError>,
 }
 

@@ -25,8 +25,8 @@ const MAX_LINE_BYTES: usize = 2 * CONTEXT_BYTES + MAX_LABEL_BYTES;
 /// Maximum length of a line break in bytes (`\r\n`).
 const MAX_LINE_BREAK_BYTES: u32 = 2;
 
-/// Maximum number of bytes of a message that a report shows, because a message may quote a long
-/// text.
+/// Maximum number of bytes of a diagnostic's message that a report shows. A message can be long,
+/// because it may quote source text.
 const MAX_MESSAGE_BYTES: usize = 2_000;
 
 /// Renders diagnostics as text for people, with the settings in its fields.
@@ -129,7 +129,8 @@ struct MietteReport<'a> {
     message: String,
     windows: Vec<SourceWindow>,
     labels: Vec<LabeledSpan>,
-    /// The line and column in its file of each label (underlined span) of the diagnostic.
+    /// The position of each label (underlined span) of the diagnostic, as the line and column in
+    /// the source file.
     positions: Vec<Position>,
 }
 
@@ -160,10 +161,13 @@ impl miette::Diagnostic for MietteReport<'_> {
 }
 
 impl SourceCode for MietteReport<'_> {
-    /// Returns the window (the shown lines of a file) that contains the span, with the number of
-    /// its first line. For the heading of the report, miette requests zero `lines_before`. The
-    /// result then has the line and column of the label. Returns an error if the span extends over
-    /// two windows; miette then draws the labels of each window separately.
+    /// Returns the window (the shown lines of a file) that contains `span`, with the position at
+    /// which it starts in the file. Returns an error if `span` extends over two windows; miette
+    /// then draws the labels of each window separately.
+    ///
+    /// The position is usually the start of the window's first line. If `span` is the span of a
+    /// label and `lines_before` is zero, the position is the start of the label: miette shows it in
+    /// the heading of the report.
     fn read_span<'a>(
         &'a self,
         span: &SourceSpan,
@@ -270,8 +274,9 @@ fn underline_span(file: &SourceFile, span: Span) -> Span {
     Span::new(span.file, start, floor_char_boundary(&file.text, end))
 }
 
-/// Returns the offset at which an error is shown. An error at the end of a file is shown after the
-/// last character, not on the empty line that follows.
+/// Returns the byte offset in the file at which a diagnostic for `offset` is shown. This is
+/// `offset` itself, except at the end of a file that ends with a line break. The diagnostic is then
+/// shown after the last character, not on the empty line that follows.
 pub fn visible_offset(file: &SourceFile, offset: u32) -> u32 {
     match file.text.ends_with('\n') && offset as usize >= file.text.len() {
         true => file.text.trim_end_matches(['\n', '\r']).len() as u32,
@@ -279,8 +284,8 @@ pub fn visible_offset(file: &SourceFile, offset: u32) -> u32 {
     }
 }
 
-/// Prepares the text of a message for printing. Long text is truncated, and control characters from
-/// quoted source text are replaced.
+/// Prepares the message or help text of a diagnostic for printing. Long text is truncated, and
+/// control characters from quoted source text are replaced.
 fn printable_message(text: &str) -> String {
     let end = floor_char_boundary(text, MAX_MESSAGE_BYTES);
     let ellipsis = if end < text.len() { "…" } else { "" };

@@ -1,4 +1,4 @@
-//! Errors of the JSON reader. They say where a message is wrong and how to correct it, for the
+//! Errors of the JSON reader. An error says where a message is wrong and how to correct it, for the
 //! person or program that wrote the JSON text.
 
 use crate::message;
@@ -69,8 +69,8 @@ pub struct JsonError {
     offset: usize,
 }
 
-/// The keys from the JSON text that an error message quotes. They are kept separately, so that
-/// private keys can be masked later.
+/// The keys from the JSON text that an error message quotes. These keys are stored apart from the
+/// message, so that private keys can be masked later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct NamedKeys {
     /// The path to the faulty value in the message, outermost step first.
@@ -145,8 +145,8 @@ impl JsonError {
         &self.path
     }
 
-    /// Returns the error with `key` as the first step of its path. Used if the JSON text was the
-    /// value of the field `key` of a message.
+    /// Returns the error with the step `key` added at the front of its path. Used if the JSON text
+    /// was the value of the field `key` of a message.
     #[must_use]
     pub fn with_keys_added(self, key: &str) -> JsonError {
         let key = PathStep::Key(key.to_owned());
@@ -157,9 +157,9 @@ impl JsonError {
         error.with_keys_changed(|_, _| {})
     }
 
-    /// Changes the keys that the error names, to mask private keys. `change` receives the path of
-    /// the faulty value, outermost step first, and the key that occurs twice. It changes both in
-    /// place.
+    /// Returns the error with the keys that it quotes changed, to mask private keys. `change`
+    /// receives the path of the faulty value, outermost step first, and the key that occurs twice,
+    /// if the error is about such a key. `change` modifies both in place.
     #[must_use]
     #[doc(hidden)]
     pub fn with_keys_changed(self, change: impl FnOnce(&mut [PathStep], Option<&mut String>)) -> JsonError {
@@ -318,11 +318,11 @@ impl JsonError {
 pub(super) enum Refusal {
     /// The text exceeds the limit on nested lists and objects.
     Depth,
-    /// The text has too many objects. `nth` is the index, among all keys of the text, of the first
-    /// key in the first object that exceeds the limit.
+    /// The text has more than [`MAX_OBJECTS`] non-empty objects. `nth` is the number of the first
+    /// key of the first object over the limit, counted from 1 over all keys of the text.
     Objects { nth: usize },
-    /// `key` occurs twice in one object. `nth` is the index of the second occurrence among all keys
-    /// of the text.
+    /// `key` occurs twice in one object. `nth` is the number of the second occurrence, counted from
+    /// 1 over all keys of the text.
     DuplicateKey { key: String, nth: usize },
 }
 
@@ -374,9 +374,10 @@ pub(super) fn exceeds_depth(text: &str, max_depth: usize) -> bool {
     find_offset(text, |depth, _| depth > max_depth) < text.len()
 }
 
-/// Returns the offset of the first byte for which `is_target` returns true. `is_target` receives
-/// the number of open brackets and the number of keys up to this byte. The text must be valid JSON
-/// up to this byte; `serde_json` has already checked that part before it reports an error.
+/// Returns the offset of the first byte for which `is_target` returns true, or the length of the
+/// text if there is none. `is_target` receives the number of open brackets and the number of keys
+/// up to this byte. The text must be valid JSON up to this byte; `serde_json` has already checked
+/// that part before it reports an error.
 fn find_offset(text: &str, is_target: impl Fn(usize, usize) -> bool) -> usize {
     let bytes = text.as_bytes();
     let mut open_brackets = Vec::new();
@@ -406,8 +407,8 @@ fn find_offset(text: &str, is_target: impl Fn(usize, usize) -> bool) -> usize {
     text.len()
 }
 
-/// Returns the byte offset where `serde_json` stopped. `serde_json` gives a line and the number of
-/// bytes read of that line.
+/// Returns the byte offset at which `serde_json` stopped. It is computed from the line number and
+/// the number of bytes read in this line, which are all that `serde_json` reports.
 fn error_offset(text: &str, error: &serde_json::Error) -> usize {
     if error.is_eof() {
         return text.len();

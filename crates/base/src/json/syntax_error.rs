@@ -29,8 +29,10 @@ pub(super) fn describe_syntax_error(text: &str, offset: usize, original: &str) -
     (message, help)
 }
 
-/// Describes an error by the character at which `serde_json` stopped. Such a character is often
-/// syntax of another language. `word` is the word that begins with it. `None` for other characters.
+/// Returns the message and the remedy for a syntax error at a character that other languages allow,
+/// such as `'` or `#`. `original` is the message of `serde_json`. `next_char` is the character at
+/// which `serde_json` stopped, and `word` the word that begins there. `None` if the character
+/// suggests no remedy.
 fn describe_wrong_character(
     original: &str,
     next_char: Option<char>,

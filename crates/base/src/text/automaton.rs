@@ -1,11 +1,12 @@
 //! An automaton that finds many literals in one pass over a text. Building it takes time
 //! proportional to the literals.
 //!
-//! To renumber its states, the `aho-corasick` builder swaps states, so that those where a literal
-//! ends come first. It then follows the chain of swaps from each state to find the new number. If
-//! nearly every state ends a literal, as with `w1`, `w2`, … `w40000`, the swaps form one long
-//! cycle. Following this cycle from each state takes quadratic time. Dummy states at the start,
-//! where no literal ends, split the cycle into many short ones.
+//! To renumber the states of an automaton, the builder of the `aho-corasick` crate swaps states, so
+//! that the states where a literal ends come first. The builder then follows the chain of swaps
+//! from each state to find the state's new number. If nearly every state ends a literal, as with
+//! `w1`, `w2`, … `w40000`, the swaps form one long cycle. Following this cycle from each state
+//! takes quadratic time. Dummy states at the start, where no literal ends, split the cycle into
+//! many short ones.
 
 use std::ops::Range;
 
@@ -28,13 +29,15 @@ const LITERALS_PER_DUMMY_STATE: usize = 64;
 #[derive(Clone, Debug)]
 pub struct LiteralAutomaton {
     inner: AhoCorasick,
-    /// Pattern id of the first literal: 1 if a dummy pattern precedes the literals, otherwise 0.
+    /// Id of the first literal among the patterns of `inner`: 1 if a dummy pattern, which yields
+    /// the dummy states, precedes the literals; otherwise 0.
     first_literal_id: usize,
 }
 
 impl LiteralAutomaton {
     /// Builds an automaton that searches for these literals. The id of a literal is its index.
-    /// Returns an error if the literals exceed the capacity of an automaton.
+    /// `kind` decides which of several overlapping occurrences are found. Returns an error if the
+    /// literals exceed the capacity of an automaton.
     pub fn new<L: AsRef<[u8]>>(
         kind: MatchKind,
         literals: impl IntoIterator<Item = L>,
@@ -70,7 +73,9 @@ impl LiteralAutomaton {
     }
 
     /// Returns the id and the byte range of each occurrence of a literal in the text, including
-    /// overlapping ones. Requires [`MatchKind::Standard`].
+    /// overlapping ones.
+    ///
+    /// # Panics If the automaton was built with another kind than [`MatchKind::Standard`].
     pub fn overlapping_matches(&self, text: &str) -> impl Iterator<Item = (usize, Range<usize>)> {
         let matches = self.inner.find_overlapping_iter(text);
         matches

@@ -23,22 +23,24 @@
 /// An algorithm that assigns keys to buckets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BucketHash {
-    /// Buckets 0 to 99. The module documentation specifies the algorithm, which never changes.
+    /// The buckets 0 to 99 of this language. The module documentation specifies the algorithm,
+    /// which never changes.
     Rulec,
-    /// Buckets 1 to 100: MurmurHash3 (x86, 32 bits, seed 0) of the UTF-8 bytes of `SEED:KEY`,
-    /// modulo 100, plus 1. Unleash calls the seed `groupId`. A rollout of 25 % selects the buckets
-    /// 1 to 25.
+    /// The buckets 1 to 100 of the feature-flag system Unleash: MurmurHash3 (x86, 32 bits, seed 0)
+    /// of the UTF-8 bytes of `SEED:KEY`, modulo 100, plus 1. Unleash calls the seed `groupId`. A
+    /// rollout of 25 % selects the buckets 1 to 25.
     Unleash,
-    /// Buckets 1 to 1000: the hash of [`BucketHash::Unleash`], but with MurmurHash3 seed 86028157
-    /// and modulo 1000. Unleash selects variants of a feature by this bucket; the weights of the
-    /// variants add up to 1000.
+    /// The buckets 1 to 1000 by which Unleash selects a variant of a feature; the weights of the
+    /// variants add up to 1000. The hash is the hash of [`BucketHash::Unleash`], but with
+    /// MurmurHash3 seed 86028157 and modulo 1000.
     UnleashVariants,
-    /// Buckets 0 to 0.999: FNV-1a (32 bits) of the key followed by the seed, modulo 1000, divided
-    /// by 1000. This is `hashVersion` 1 of GrowthBook, whose JavaScript library hashes UTF-16 code
-    /// units, as this function does.
+    /// The buckets 0 to 0.999 of the feature-flag system GrowthBook with `hashVersion` 1: FNV-1a
+    /// (32 bits) of the key followed by the seed, modulo 1000, divided by 1000. The hash reads
+    /// UTF-16 code units, as the JavaScript library of GrowthBook does.
     GrowthBook1,
-    /// Buckets 0 to 0.9999: FNV-1a of the seed followed by the key, then FNV-1a of that number in
-    /// decimal, modulo 10000, divided by 10000. This is `hashVersion` 2 of GrowthBook.
+    /// The buckets 0 to 0.9999 of the feature-flag system GrowthBook with `hashVersion` 2: FNV-1a
+    /// (32 bits) of the seed followed by the key, then FNV-1a of that number in decimal, modulo
+    /// 10000, divided by 10000.
     GrowthBook2,
 }
 
@@ -83,8 +85,8 @@ impl BucketHash {
 
 /// Minimum number of buckets among which `bucket(key, of: …)` distributes keys.
 const MIN_BUCKETS: u64 = 100;
-/// Maximum number of buckets among which `bucket(key, of: …)` distributes keys. Each bucket then
-/// has a millionth of the keys.
+/// Maximum number of buckets among which `bucket(key, of: …)` distributes keys. With this number of
+/// buckets, each bucket has a millionth of the keys.
 const MAX_BUCKETS: i64 = 1_000_000;
 
 /// True if keys can be assigned to this number of buckets: a multiple of 100, up to a million.
@@ -159,8 +161,8 @@ mod tests {
         ("the quick brown fox jumps over the lazy dog", 23),
     ];
 
-    /// Expected values computed by an independent Python program. Changing a value would move users
-    /// to other buckets in every running rollout.
+    /// Compares buckets with expected values that an independent Python program computed. If an
+    /// expected value changed, users would move to other buckets in every running rollout.
     #[test]
     fn buckets_equal_the_ones_of_another_program() {
         for (key, expected) in BUCKETS_BY_ANOTHER_PROGRAM {
@@ -168,7 +170,8 @@ mod tests {
         }
     }
 
-    /// More buckets divide each of the 100 buckets: a key stays within its coarser bucket.
+    /// If the number of buckets is a larger multiple of 100, each of the 100 buckets is divided. So
+    /// each key stays within its bucket of the 100.
     #[test]
     fn finer_buckets_divide_coarser_ones() {
         for (key, expected) in BUCKETS_BY_ANOTHER_PROGRAM {
@@ -205,8 +208,8 @@ mod tests {
         }
     }
 
-    /// Compares buckets with expected values from the test suites of other systems: the Unleash
-    /// client specification and GrowthBook's `cases.json`.
+    /// Compares buckets with the expected values of the feature-flag systems Unleash (its client
+    /// specification) and GrowthBook (its file `cases.json`).
     #[test]
     fn keys_stay_where_other_systems_put_them() {
         let check = |hash: BucketHash, seed: &str, key: &str, expected| {

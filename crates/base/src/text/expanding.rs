@@ -9,11 +9,11 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 use super::fold::fold_char;
 
-/// The Unicode blocks of all characters with a long expansion. A test over all characters checks
-/// that no block is missing.
+/// The Unicode blocks of all characters with a long expansion (NFKC form). A test over all
+/// characters checks that no block is missing.
 const EXPANDING_BLOCKS: [std::ops::RangeInclusive<char>; 3] =
     ['\u{2000}'..='\u{33ff}', '\u{fb50}'..='\u{fdff}', '\u{1f100}'..='\u{1f2ff}'];
-/// Minimum number of characters in an expansion that counts as long.
+/// Minimum number of characters of an expansion (the NFKC form of a character) that counts as long.
 const MIN_EXPANSION_CHARS: usize = 4;
 
 /// A character whose NFKC form (its expansion) is long, at least [`MIN_EXPANSION_CHARS`]. The
@@ -21,22 +21,22 @@ const MIN_EXPANSION_CHARS: usize = 4;
 /// and entry 1 is that form case-folded.
 pub(super) struct ExpandingChar {
     character: char,
-    /// The head: the first characters of the expansion, up to `end`. Entry 0 is not case-folded,
-    /// entry 1 is.
+    /// The head: the characters of the expansion before `end`. Entry 0 is not case-folded, entry 1
+    /// is.
     pub head: [String; 2],
-    /// The end of the expansion. It begins at the last character that does not compose with
-    /// preceding characters. Its characters may compose with the text after the expansion, so both
-    /// are normalized together.
+    /// The end of the expansion: its characters may compose with the text that follows the
+    /// expansion, so the end is normalized together with this text. The end begins at the last
+    /// character of the expansion that does not compose with preceding characters.
     pub end: String,
-    /// The same text as `end`, in NFKC. Entry 0 is not case-folded, entry 1 is. It is used if the
-    /// next character of the text cannot compose with the end.
+    /// The NFKC form of `end` alone, used if no text follows that could compose with the end. Entry
+    /// 0 is not case-folded, entry 1 is.
     pub plain_end: [String; 2],
 }
 
 static EXPANDING_CHARS: LazyLock<Vec<ExpandingChar>> =
     LazyLock::new(|| EXPANDING_BLOCKS.into_iter().flatten().filter_map(ExpandingChar::from_char).collect());
 
-/// Returns the expansion of a character, or `None` if the character has no long expansion.
+/// Returns the expansion (NFKC form) of a character, or `None` if the expansion is not long.
 #[inline]
 pub(super) fn find_expanding(c: char) -> Option<&'static ExpandingChar> {
     if !EXPANDING_BLOCKS.iter().any(|block| block.contains(&c)) {
@@ -71,7 +71,8 @@ impl ExpandingChar {
     }
 }
 
-/// True if the character composes with no preceding character and is not reordered.
+/// True if normalization neither composes the character with preceding characters nor moves the
+/// character before them.
 fn is_normalization_boundary(c: char) -> bool {
     canonical_combining_class(c) == 0 && is_nfkc_quick(std::iter::once(c)) == IsNormalized::Yes
 }

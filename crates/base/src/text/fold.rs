@@ -31,9 +31,9 @@ struct FoldTable {
 static FOLD_TABLE: LazyLock<FoldTable> = LazyLock::new(FoldTable::build);
 
 impl FoldTable {
-    /// Reads the equivalence of characters from `regex-syntax`. About three thousand characters are
-    /// equal to another character when case is ignored. Each of them is changed by some case
-    /// mapping, so only such characters are looked up. A test checks every character.
+    /// Builds the table from the equivalence of characters in `regex-syntax`. Only characters that
+    /// some case mapping changes are looked up: every character that equals another one when case
+    /// is ignored is among them. A test checks this for every character.
     fn build() -> FoldTable {
         let mut table = FoldTable { page_numbers: Vec::new(), pages: Vec::new() };
         for c in cased_chars() {
@@ -188,7 +188,7 @@ fn any_may_fold(bytes: &[u8]) -> bool {
     combined != [0; CHUNK_BYTES]
 }
 
-/// True if all bytes are ASCII. Long texts are checked by vectorized chunks, short texts by machine
+/// True if all bytes are ASCII. Long texts are checked in vectorized chunks, short texts in machine
 /// words.
 #[inline]
 fn all_ascii(bytes: &[u8]) -> bool {
@@ -409,9 +409,9 @@ mod tests {
         }
     }
 
-    /// Compares full folding with the `caseless` crate. Both follow Unicode, but they choose
-    /// different representatives of equal characters. So the test folds the result of that crate
-    /// once more before it compares.
+    /// Compares full folding with the `caseless` crate. Both implementations follow Unicode, but
+    /// they choose different representatives of equal characters. So the test folds the result of
+    /// that crate once more before it compares.
     #[test]
     fn folds_fully_as_another_implementation_does() {
         let mut several = 0;

@@ -35,8 +35,8 @@ pub fn is_in_network(address: &str, network: &str) -> Option<bool> {
 }
 
 /// Returns the addresses at the edges of a network: its first two, its last, and the address after
-/// its last. For an IPv4 network, also returns them in their IPv6 form, and the first IPv6 address
-/// after all such forms. `None` if the text is not a network.
+/// its last. For an IPv4 network, also returns these addresses in their IPv6 form, and the first
+/// IPv6 address after all such forms. `None` if the text is not a network.
 ///
 /// The analysis of rules tries only the edges of all networks in the rules, and `0.0.0.0` and `::`.
 /// Any other address is in the same networks as the greatest tried address below it.

@@ -23,7 +23,7 @@ pub enum NormalizationForm {
     Nfc,
     /// The composed form with compatibility characters replaced by plain ones, and without
     /// invisible characters. Full-width `Ａ` becomes `A`, `ﬁ` becomes `fi`, and a soft hyphen is
-    /// removed. The NFKC_Casefold mapping of Unicode also removes invisible characters.
+    /// removed, as in the NFKC_Casefold mapping of Unicode.
     Nfkc,
     /// The composed form (NFC) without invisible characters ([`is_default_ignorable`]).
     Visible,
@@ -123,9 +123,10 @@ impl TextMode {
         }
     }
 
-    /// Appends `text` to `out` in NFKC, case-folded if this mode folds. For a text with expanding
-    /// characters (characters with a long NFKC form). The head of each expansion comes from a
-    /// table. The end of each expansion is normalized together with the text that follows.
+    /// Appends `text` to `out` in NFKC, case-folded if this mode folds. Fast also for a text with
+    /// many expanding characters (characters with a long NFKC form): the head of each expansion is
+    /// copied from a table. The end of each expansion is normalized together with the text that
+    /// follows.
     fn prepare_expanding(self, text: &str, out: &mut String) {
         let (mut previous, mut rest_start) = (None, 0);
         let expanding = text.char_indices().filter_map(|(start, c)| Some((start, c, find_expanding(c)?)));
@@ -138,8 +139,8 @@ impl TextMode {
     }
 
     /// Appends the end of the expansion of `previous` and then `text`, normalized and folded as one
-    /// text. `previous` is the expanding character (with a long NFKC form) before `text`, if any.
-    /// `text` itself contains no expanding character.
+    /// text. `previous` is the expanding character (with a long NFKC form) just before `text`, if
+    /// there is one. `text` itself contains no expanding character.
     fn prepare_nfkc(self, previous: Option<&ExpandingChar>, text: &str, out: &mut String) {
         if text.is_empty() {
             out.push_str(previous.map_or("", |expansion| &expansion.plain_end[usize::from(self.fold)]));
@@ -207,7 +208,7 @@ impl NormalizationForm {
 /// True for common letters that every normalization form keeps and that never compose with a
 /// preceding character. The quick check for normalized text takes dozens of nanoseconds per
 /// character, so the caller passes only the other characters to the check. Without these letters,
-/// the check may reject a normalized text, but it never accepts another text.
+/// the check may reject a normalized text, but it never accepts a text that is not normalized.
 fn is_inert(c: char) -> bool {
     matches!(c,
         '\0'..='\u{9f}' | 'À'..='ı' // Latin
@@ -260,8 +261,9 @@ mod tests {
         FULL_FOLD_STRICT_NFKC,
     ];
 
-    /// Prepares `text` and checks three laws. The result is borrowed exactly if nothing changes,
-    /// appending gives the same text, and preparing again changes nothing.
+    /// Returns `text` as `mode` prepares it, and checks three laws. The result is borrowed exactly
+    /// if nothing changes, [`TextMode::prepare_into`] appends the same text, and preparing the
+    /// result again changes nothing.
     fn prepare_and_check_laws(mode: TextMode, text: &str) -> String {
         let prepared = mode.prepare(text);
         assert_eq!(matches!(prepared, Cow::Borrowed(_)), prepared == text, "{mode:?} {text:?}: borrowed");
@@ -346,7 +348,8 @@ mod tests {
         }
     }
 
-    /// Characters that are equal when case is ignored stay equal in every normalization form.
+    /// Characters that are equal when case is ignored stay equal if case folding is followed by NFC
+    /// normalization.
     #[test]
     fn case_never_survives_folding() {
         for c in '\0'..='\u{1ffff}' {

@@ -1,6 +1,7 @@
-//! A cache of parsed regular expressions. The checker and the index both need the syntax tree of an
-//! expression. The checker validates it, and the index extracts required literals. Parsing an
-//! expression takes as long as the other steps of compiling a route.
+//! A cache of parsed regular expressions, so that each expression is parsed once, although two
+//! components need its syntax tree: the checker, to validate the expression, and the index, to
+//! extract required literals. Parsing an expression takes as long as the other steps of compiling a
+//! route.
 
 use super::size::count_states;
 use hashbrown::HashMap;
@@ -10,7 +11,8 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 /// Capacity of the cache, in automaton states. For character classes, which need the most memory,
-/// this is about 64 MB. Bound on memory, not tuned: a rule set may have thousands of expressions.
+/// this is about 64 MB. The value only bounds memory, because a rule set may have thousands of
+/// expressions; it is not tuned.
 const MAX_CACHED_STATES: usize = 128 << 20;
 
 #[derive(Default)]
@@ -54,8 +56,8 @@ pub fn parse_cached(pattern: &str, ignore_case: bool) -> Result<Arc<Hir>, Box<re
 /// Runs `work` with the thread's cache of parsed regular expressions enabled, so that
 /// [`parse_cached`] parses each expression only once.
 pub fn with_parse_cache<T>(work: impl FnOnce() -> T) -> T {
-    /// Clears the cache on drop, even if the work panics. The bool is true for the outermost call,
-    /// which created the cache. An inner call leaves the cache to the outermost one.
+    /// Clears the cache on drop, also if `work` panics. The bool is true for the outermost call of
+    /// [`with_parse_cache`], which created the cache. A nested call has false, and clears nothing.
     struct ClearCacheOnDrop(bool);
     impl Drop for ClearCacheOnDrop {
         fn drop(&mut self) {

@@ -17,8 +17,9 @@ pub fn compile_regex(pattern: &str, ignore_case: bool) -> Result<Regex, regex::E
     RegexBuilder::new(pattern).case_insensitive(ignore_case).size_limit(REGEX_SIZE_LIMIT).build()
 }
 
-/// Compiles a regular expression that searches only few texts: with the syntax, flags and limit of
-/// [`compile_regex`], but without the automata that only pay off over many texts.
+/// Compiles a regular expression that searches only few texts. The syntax and flags are the same as
+/// in [`compile_regex`], but the automata that only pay off over many texts are left out. `size` is
+/// the maximum compiled size in bytes. `None` if the expression does not compile.
 fn compile_for_few_searches(size: usize, pattern: &str, ignore_case: bool) -> Option<meta::Regex> {
     let config = meta::Config::new().nfa_size_limit(Some(size)).dfa(false).onepass(false);
     let syntax = syntax::Config::new().case_insensitive(ignore_case);
@@ -34,15 +35,16 @@ pub enum PatternOrigin {
     Message,
 }
 
-/// Maximum length in bytes of a regular expression from a message. Bound on time, not tuned: the
-/// sender chooses the expression.
+/// Maximum length in bytes of a regular expression from a message. The value only bounds time,
+/// because the sender of the message chooses the expression; it is not tuned.
 pub const MAX_MESSAGE_PATTERN_BYTES: usize = 4 << 10;
-/// Maximum compiled size in bytes of a regular expression from a message. Bound on memory, not
-/// tuned.
+/// Maximum compiled size in bytes of a regular expression from a message. The value only bounds
+/// memory; it is not tuned.
 const MAX_MESSAGE_REGEX_BYTES: usize = 1 << 20;
 
-/// Limit on the estimated memory, in bytes, of the per-thread cache that [`compile_cached`] uses.
-/// Bound on memory, not tuned: messages can contain any number of expressions.
+/// Limit on the estimated memory, in bytes, of each cache of this module. A thread has a cache for
+/// [`compile_cached`] and one for [`capture_cached`]. The value only bounds memory, because
+/// messages can contain any number of expressions; it is not tuned.
 const MAX_CACHE_BYTES: usize = 64 << 20;
 
 #[derive(Default)]
@@ -59,9 +61,9 @@ thread_local! {
 /// this thread if possible. `ignore_case` compiles it as if it began with `(?i)`; `origin` decides
 /// its size limit. Returns `None` if the expression does not compile.
 ///
-/// Used by the reference evaluator, which keeps no state between evaluations, and by the analysis,
-/// which tries few texts. Also used for expressions from messages, because the size of the cache is
-/// bounded.
+/// Used where an expression is searched in few texts: by the reference evaluator, which keeps no
+/// state between evaluations, and by the analysis. Also used for expressions from messages, because
+/// the size of the cache is bounded.
 pub fn compile_cached(pattern: &str, ignore_case: bool, origin: PatternOrigin) -> Option<(meta::Regex, u64)> {
     let size = match origin {
         PatternOrigin::Rules => REGEX_SIZE_LIMIT,
@@ -115,10 +117,11 @@ thread_local! {
     static CAPTURE_CACHE: RefCell<CaptureCache> = RefCell::default();
 }
 
-/// Returns the byte range of a capture group in the first match of a regular expression from the
-/// rules. `may_search` receives the number of the expression's automaton states, and decides
-/// whether to search. `None` if there is no match or no search. Each thread compiles an expression
-/// once, so later searches allocate no memory.
+/// Returns the byte range of the capture group `group` in the first match of `pattern`, a regular
+/// expression from the rules. `may_search` receives the number of the expression's automaton
+/// states, and decides whether to search. `None` if there is no match or no search, or if the group
+/// is not set. Each thread keeps compiled expressions in a cache, so later searches allocate no
+/// memory.
 pub fn capture_cached(
     pattern: &str,
     text: &str,
@@ -155,8 +158,8 @@ pub fn capture_cached(
     })
 }
 
-/// A regular expression that certainly compiles, and is compiled on first use. A message evaluates
-/// only a few of the expressions of a large rule set.
+/// A regular expression that is compiled on first use, because a message evaluates only a few of
+/// the expressions of a large rule set. Its syntax and size are checked when it is created.
 #[derive(Debug)]
 pub struct LazyRegex {
     pattern: Arc<str>,
@@ -167,9 +170,9 @@ pub struct LazyRegex {
 }
 
 impl LazyRegex {
-    /// Prepares a regular expression; returns an error if it does not compile. If `ignore_case` is
-    /// true, it is compiled as if it began with `(?i)`. An expression that may come near the size
-    /// limit is compiled at once, others on first use.
+    /// Creates a regular expression; returns an error if it does not compile. If `ignore_case` is
+    /// true, it is compiled as if it began with `(?i)`. An expression whose size may be near the
+    /// size limit is compiled at once, others on first use.
     pub fn new(pattern: &Arc<str>, ignore_case: bool) -> Result<LazyRegex, regex::Error> {
         let compiled = OnceLock::new();
         if !parse_cached(pattern, ignore_case).is_ok_and(|hir| surely_compiles(&hir)) {
@@ -178,8 +181,9 @@ impl LazyRegex {
         Ok(LazyRegex { pattern: pattern.clone(), ignore_case, compiled })
     }
 
-    /// Creates a regular expression from a pattern that certainly compiles. It is compiled on first
-    /// use. If `ignore_case` is true, it is compiled as if it began with `(?i)`.
+    /// Creates a regular expression from a pattern that [`LazyRegex::new`] has accepted before. It
+    /// is compiled on first use. If `ignore_case` is true, it is compiled as if it began with
+    /// `(?i)`.
     pub fn from_checked(pattern: &Arc<str>, ignore_case: bool) -> LazyRegex {
         LazyRegex { pattern: pattern.clone(), ignore_case, compiled: OnceLock::new() }
     }

@@ -4,8 +4,8 @@
 
 use super::TextMode;
 
-/// The slot number for a text whose normalized form need not be stored for later use in the
-/// decision. A slot is a message field that the rules read.
+/// The slot number for a text whose normalized form is not kept for later use in the decision.
+/// [`PreparedTexts`] has one slot for each message field in each mode that needs it.
 pub const UNCACHED_SLOT: u32 = u32::MAX;
 
 /// The normalized and case-folded texts of the current decision, so that each is prepared only
@@ -37,9 +37,9 @@ impl PreparedTexts {
     }
 
     /// Returns `text`, normalized and case-folded by `mode`; the plain mode returns `text` itself.
-    /// `slot_number` is the number of the slot (the message field) that contains the text. The
-    /// result is stored for this slot until the next decision (another `epoch`), and later calls
-    /// with this number return it. With [`UNCACHED_SLOT`], nothing is stored.
+    /// `slot_number` is the number of the slot for this message field in this mode. The result
+    /// stays in the slot until the next decision (another `epoch`), and later calls with this
+    /// number return it. With [`UNCACHED_SLOT`], nothing is stored.
     #[inline]
     pub fn get_or_prepare<'t>(
         &'t mut self,
@@ -64,8 +64,8 @@ impl PreparedTexts {
         &slot.text
     }
 
-    /// Returns `text`, normalized and case-folded by `mode`. The result is valid only until the
-    /// next text is prepared.
+    /// Returns `text`, normalized and case-folded by `mode`. The result is not stored for later
+    /// calls; the memory of the result is reused for the next text.
     #[inline]
     pub fn prepare_transient<'t>(&'t mut self, mode: TextMode, text: &'t str) -> &'t str {
         if mode.is_plain() {
@@ -77,7 +77,7 @@ impl PreparedTexts {
     }
 
     /// Returns the normalized and case-folded text that [`PreparedTexts::get_or_prepare`] stored
-    /// for a slot number. For [`UNCACHED_SLOT`], returns `text` itself.
+    /// for a slot number. Returns `text` itself for [`UNCACHED_SLOT`], for which no text is stored.
     #[inline]
     pub fn get_kept<'t>(&'t self, slot_number: u32, text: &'t str) -> &'t str {
         self.slots.get(slot_number as usize).map_or(text, |slot| &slot.text)

@@ -41,13 +41,15 @@ pub struct SimilarityPattern {
     /// The offset in `masks` where the masks of `chars[i]` begin. One extra entry marks the end of
     /// the last character's masks.
     mask_starts: Vec<usize>,
-    /// The positions of each character, as pairs of block index and bit mask. Ascending by block;
+    /// The positions of the distinct characters, as pairs of block index and bit mask, first all
+    /// positions of `chars[0]`, and so on. The pairs of one character are ascending by block;
     /// blocks without the character are left out.
     masks: Vec<(usize, u64)>,
 }
 
 impl SimilarityPattern {
-    /// Prepares `text` in time *m* log *m*, where *m* is its length.
+    /// Prepares `text` for comparisons. This takes time *m* log *m*, where *m* is the length of the
+    /// text.
     pub fn new(text: &str) -> SimilarityPattern {
         let mut positions: Vec<(char, usize)> = Vec::new();
         for_each_normalized_char(text, |c| positions.push((c, positions.len())));
@@ -208,7 +210,8 @@ fn for_each_collapsed_char(text: &str, mut on_char: impl FnMut(char)) {
 mod tests {
     use super::*;
 
-    /// Computes the similarity by its definition, without bit parallelism.
+    /// Computes the similarity by the plain table of Levenshtein distances, without bit
+    /// parallelism.
     fn reference_similarity(a: &str, b: &str) -> f64 {
         let prepare = |text: &str| -> Vec<char> {
             text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ").chars().collect()
@@ -247,8 +250,9 @@ mod tests {
         }
     }
 
-    /// Compares the result with the definition, for texts of few different letters and up to five
-    /// blocks of 64 characters. All calls share one scratch memory.
+    /// Compares the result with a plain computation of the Levenshtein distance, for texts of few
+    /// different letters and up to five blocks of 64 characters. All calls share one working
+    /// memory.
     #[test]
     fn agrees_with_the_definition() {
         let mut state = 7_u64;

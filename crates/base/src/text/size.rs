@@ -55,9 +55,9 @@ pub(super) fn count_states(hir: &Hir) -> usize {
     }
 }
 
-/// Returns an upper bound for the number of automaton states of a character class. It is the number
-/// of nodes in a tree of the UTF-8 byte sequences of the class, in which common prefixes share
-/// nodes.
+/// Returns an upper bound for the number of automaton states of a character class. The bound is the
+/// number of nodes in a tree of the UTF-8 byte sequences of the class, in which common prefixes
+/// share nodes.
 fn count_class_states(class: &ClassUnicode) -> usize {
     // An ASCII character is a single byte and adds no node. ASCII ranges come before all other
     // ranges.

@@ -1,9 +1,9 @@
 //! A map from texts to ids, optimized for the short texts in rules. A text of up to sixteen bytes
-//! is represented as two words, which are hashed and compared directly.
+//! is represented as two 64-bit integers, which are hashed and compared directly.
 
 use hashbrown::HashMap;
 
-/// A map from texts to ids, which is fast for short texts.
+/// A map from texts to ids. Lookups of texts of up to sixteen bytes are fast.
 #[derive(Clone, Debug, Default)]
 pub struct TextIds {
     /// Hash table of short texts with open addressing; the number of slots is a power of two. Most
@@ -13,8 +13,9 @@ pub struct TextIds {
     /// Number of texts of up to sixteen bytes in the hash table.
     short_count: usize,
     long_ids: HashMap<Box<[u8]>, u32, foldhash::fast::FixedState>,
-    /// A bit set of the lengths, modulo 64, of the long texts in the map. Most long texts of a
-    /// message have none of these lengths, so they need not be hashed.
+    /// The lengths of the long texts in the map, modulo 64, as a bit set. A looked-up text whose
+    /// length is not in this set is not in the map, so it need not be hashed. This is so for most
+    /// long texts of a message.
     long_lengths: u64,
 }
 
@@ -28,15 +29,17 @@ struct TextSlot {
 
 /// Value of the field `length` that marks a slot of the hash table as empty.
 const EMPTY_SLOT_LENGTH: u32 = u32::MAX;
-/// Number of slots from which a table may be half full. A table with fewer slots is at most a
-/// quarter full. The sparser table needs fewer comparisons, but more of the processor's cache.
-/// Measured in benches/notes/decision-cost.md, "Late hits and misses at 100 to 1,000 routes".
+/// Minimum number of slots of a hash table that may become half full. A table with fewer slots
+/// grows when it is a quarter full. The sparser table needs fewer comparisons, but more of the
+/// processor's cache. Measured in benches/notes/decision-cost.md, "Late hits and misses at 100 to
+/// 1,000 routes".
 const MIN_HALF_FULL_SLOTS: usize = 1 << 10;
-/// Maximum length of a text that fits into two words. Not tuned: two words have sixteen bytes.
+/// Maximum length in bytes of a text that fits into two 64-bit integers. Not tuned: the two have
+/// sixteen bytes.
 const MAX_SHORT_BYTES: usize = 16;
 
-/// Encodes a short text as two words. `None` for a longer text. Different texts of equal length
-/// have different encodings.
+/// Encodes a text of up to sixteen bytes as two 64-bit integers; `None` for a longer text.
+/// Different texts of equal length have different encodings.
 #[inline(always)]
 fn pack_short_text(text: &[u8]) -> Option<(u64, u64)> {
     let eight = |offset: usize| Some(u64::from_le_bytes(*text.get(offset..)?.first_chunk()?));

@@ -39,8 +39,9 @@ pub fn parse_version(text: &str) -> Option<Version> {
     }
 }
 
-/// Compares two versions in the form in which a [`Version`] from [`parse_version`] is displayed,
-/// such as `1.2.0`. `None` if one of the texts is no such version.
+/// Compares two versions that have exactly three numbers, such as `1.2.0` or `1.2.0-beta.1`. The
+/// `Display` form of a [`Version`] from [`parse_version`] is such a text. `None` if one of the
+/// texts is not.
 pub fn compare_versions(left: &str, right: &str) -> Option<Ordering> {
     Some(Version::parse(left).ok()?.cmp(&Version::parse(right).ok()?))
 }
@@ -48,8 +49,8 @@ pub fn compare_versions(left: &str, right: &str) -> Option<Ordering> {
 /// The smallest version in the order of versions: every other version is greater or equal to it.
 pub const SMALLEST_VERSION: &str = "0.0.0-0";
 
-/// Returns the version that follows directly in the order of versions. `None` if the text is not a
-/// version, or if its numbers or its length are too large.
+/// Returns the smallest version that is greater than `text` in the order of versions. `None` if the
+/// text is not a version, or if its numbers or its length are too large.
 pub fn next_version(text: &str) -> Option<String> {
     let version = parse_version(text)?;
     let next = match version.pre.is_empty() {
@@ -100,7 +101,8 @@ mod tests {
         compare_versions(&text(left)?, &text(right)?)
     }
 
-    /// Expected orders on which the test suites of GrowthBook and Unleash agree.
+    /// Checks orders of versions on which the test suites of the feature-flag systems GrowthBook
+    /// and Unleash agree.
     #[test]
     fn versions_are_ordered_as_other_systems_do() {
         for (less, greater) in [

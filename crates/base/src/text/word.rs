@@ -58,7 +58,7 @@ define_unspaced_scripts! {
     "New_Tai_Lue" "Tai_Tham" "Tai_Viet" "Ahom" "Javanese" "Balinese"
 }
 
-/// The ranges of [`WORD_CHAR_CLASS`], ascending.
+/// The first and last character of each range in [`WORD_CHAR_CLASS`], in ascending order.
 static WORD_CHAR_RANGES: LazyLock<Vec<(char, char)>> = LazyLock::new(|| {
     let kind = regex_syntax::parse(WORD_CHAR_CLASS).map(|hir| hir.into_kind());
     match kind {
@@ -346,7 +346,7 @@ mod tests {
         }
     }
 
-    /// Compares the search with the plain definition, which tries every occurrence.
+    /// Compares the search with a plain loop that checks the word edges of every occurrence.
     #[test]
     fn agrees_with_the_plain_meaning() {
         let texts: Vec<String> = (0..4_u32.pow(7))

@@ -1,5 +1,6 @@
 //! Time zones by IANA name. The data of the zones is compiled into the program, so that a decision
-//! is the same on every machine. Artifacts that depend on the data record its version.
+//! is the same on every machine. An artifact (compiled rules) that depends on this data contains
+//! the version of the data.
 
 use hashbrown::HashMap;
 use jiff::Timestamp;

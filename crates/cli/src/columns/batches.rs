@@ -33,7 +33,7 @@ pub struct AnswerMode<'a> {
     decisions: Option<(&'a Rules, Entry<'a>)>,
     /// Whether a result also lists all matching routes.
     matched: bool,
-    /// Creates the builder of output columns for results that workers compute.
+    /// A function that creates the builder of output columns for the results of workers.
     answers: &'a (dyn Fn() -> AnswerColumns + 'a),
 }
 
@@ -74,7 +74,7 @@ struct WorkerState<W> {
     decider: Option<Decider>,
     /// Processes the messages that `decider` does not decide.
     worker: W,
-    /// Output columns for the worker's results; `None` if the output is JSON lines.
+    /// The builder of output columns for the results; `None` if the output is JSON lines.
     columns: Option<AnswerColumns>,
     summary: Summary,
     /// Number of messages that were rejected because they are not valid.
@@ -193,8 +193,9 @@ impl Write for StdoutWriter {
 }
 
 impl ColumnArgs {
-    /// Decides or validates every message of the stream. `worker` creates the worker of a thread.
-    /// If the input turns out to be damaged, all earlier results are still written.
+    /// Decides or validates every message of the stream in the given mode, and writes the results.
+    /// `worker` creates a worker for each thread. If the input turns out to be damaged, all earlier
+    /// results are still written.
     pub fn answer_columns<W: Worker>(
         &self,
         stream: &StreamArgs,
@@ -330,9 +331,9 @@ impl ColumnArgs {
     }
 }
 
-/// Lets the worker threads process the whole input, and writes the results. `states` has one
-/// element for each thread. `next_job` reads the next batch of the input. `messages` converts rows
-/// to JSON messages; it is `None` if the input is lines.
+/// Lets the worker threads process the whole input, and writes the results to `output`. `states`
+/// has one element for each thread. `next_job` reads the next batch of the input. `messages`
+/// converts rows to JSON messages; it is `None` if the input is lines.
 fn answer_all<W: Worker>(
     mut states: Vec<WorkerState<W>>,
     next_job: impl FnMut() -> Result<Option<InputBatch>, CliError> + Send,
@@ -446,9 +447,9 @@ impl<W: Worker> WorkerState<W> {
         Ok(OutputBatch::Lines(lines))
     }
 
-    /// Converts each row to a JSON message with `messages`, and lets the worker process the
-    /// message. `first_row` is the number of the first row in the batch. Returns the results as
-    /// JSON lines. Without `messages`, returns an empty text.
+    /// Converts each row of the batch `part` to a JSON message with `messages`, and lets the worker
+    /// process the message. `first_row` is the number of the batch's first row in the input.
+    /// Returns the results as JSON lines. Without `messages`, returns an empty text.
     fn answer_rows(
         &mut self,
         part: &Part,

@@ -25,7 +25,8 @@ const REQUEST_KEY_BYTES: usize = 16;
 #[serde(deny_unknown_fields)]
 struct RecordedAnswer {
     key: String,
-    /// The name of the choice, or `flows`. It is only for people who read the file.
+    /// The name of the choice that asked, or `flows`. The program does not read this field; it
+    /// helps people who read the file.
     question: String,
     /// The id that the model selected; null if the model called no tool. A line without this field
     /// is an error: without `deserialize_with`, serde would read a missing field as null.

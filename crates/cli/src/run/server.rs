@@ -13,8 +13,8 @@ use rulec_base::message;
 use std::borrow::Cow;
 use std::io::Write;
 
-/// The start of each answer of the service. The service numbers the lines of a request from 1, and
-/// each request has one line.
+/// The start of each answer of the service. The service numbers the lines of a request from 1. This
+/// program sends one line in each request, so the number is always 1.
 const ANSWER_START: &str = "{\"line\":1,";
 /// The text after [`ANSWER_START`] in the answer to a line that cannot be decided.
 const ERROR_START: &str = "\"error\":";

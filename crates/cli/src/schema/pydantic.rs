@@ -128,7 +128,9 @@ impl PythonModule {
         name
     }
 
-    /// Returns the Python declaration of a field: its attribute, type, limits and default.
+    /// Returns the Python declaration of a field: its attribute, type, limits and default. `class`
+    /// is the name of the class that gets the field, `field` the name in the rules, and `attribute`
+    /// the name in Python.
     fn field_declaration(
         &mut self,
         class: &str,

@@ -15,13 +15,13 @@ pub struct NetworkSet {
     network_count: u32,
 }
 
-/// A map for each prefix length in bits. The map contains the prefixes of this length, each with
-/// the number of networks that have the prefix.
+/// Pairs of a prefix length in bits, and a map. The map contains the prefixes of this length, each
+/// with the number of networks that have the prefix.
 type PrefixMap = Vec<(u32, HashMap<u128, u32, foldhash::fast::FixedState>)>;
 
 impl NetworkSet {
-    /// Creates a set of the IP networks that the texts name. `None` if a text is missing or names
-    /// no network.
+    /// Creates a set of the IP networks that the texts name. `None` if one of the texts is missing
+    /// or is not a network.
     pub fn new<'t>(texts: impl Iterator<Item = Option<&'t str>>) -> Option<NetworkSet> {
         let mut set = NetworkSet::default();
         for text in texts {
