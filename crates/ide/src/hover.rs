@@ -22,7 +22,8 @@ pub struct Hover {
     pub code: String,
     /// The explanation to show after the code; may be empty.
     pub text: Message,
-    /// The code of diagnostics whose page explains the token; `None` for other tokens.
+    /// If the token is a diagnostic code such as `W0201`: the code, whose documentation page
+    /// explains it. Otherwise `None`.
     pub page: Option<Code>,
 }
 

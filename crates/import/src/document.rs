@@ -138,9 +138,9 @@ impl RulesDocument {
         }
     }
 
-    /// Skips the items that contain values which are not JSON. `unreadable` contains the path of
-    /// each value, and the reason. A value that belongs to no item is listed in the report as a
-    /// skipped field.
+    /// Refuses the items that contain values which are not JSON, so that the next pass over the
+    /// document skips these items. `unreadable` contains the path of each value, and the reason. A
+    /// value that belongs to no item is listed in the report as a skipped field.
     pub(super) fn refuse_unreadable(&mut self, unreadable: &[Unreadable]) {
         let is_context = self.payload_context.is_some();
         for Unreadable { steps, reason, .. } in unreadable {
@@ -220,15 +220,15 @@ impl RulesDocument {
         kept::members_comment(members, self.is_repaired)
     }
 
-    /// Adds a comment to the start of the file for each member of the document's top-level object
-    /// that the importer did not read.
+    /// Keeps the members of the document's top-level object that the importer did not read in a
+    /// comment at the start of the file. Adds a note for the author about each of them.
     pub(super) fn keep_unread_in_header(&mut self, object: &ObjectReader<'_>) {
         let unread = self.unread_members(object, &message!("the document"));
         self.kept_in_header.extend(unread);
     }
 
-    /// Returns the elements of a list that were skipped as a whole, with their positions as keys,
-    /// for a comment that keeps them.
+    /// Returns the elements of the list `nodes` that were skipped completely, with their positions
+    /// as keys. A comment in the rules file keeps these elements.
     pub(super) fn skipped_elements(&self, nodes: &[JsonNode<'_>]) -> Map<String, Json> {
         let skipped =
             nodes.iter().enumerate().filter(|(_, node)| self.refused_items.contains_key(&node.steps));

@@ -35,8 +35,8 @@ pub struct ReportItem {
     /// JSON pointer (RFC 6901) of the item, such as `/flows/2`. For a skipped item, the pointer of
     /// the part that cannot be translated.
     pub pointer: String,
-    /// Line and column of the item in the document's text, from 1. `None` if a JSON value was
-    /// imported instead of a text.
+    /// Line and column of the item in the document's text, both from 1; the column counts
+    /// characters. `None` if a JSON value was imported instead of a text.
     pub position: Option<(usize, usize)>,
     /// Range of the item in the document's text, in bytes. `None` if a JSON value was imported
     /// instead of a text.

@@ -142,7 +142,8 @@ impl CompletionContext<'_> {
         }
     }
 
-    /// Returns the completion items inside square brackets: none where only texts are allowed.
+    /// Returns the completion items inside square brackets. Empty in statements whose lists contain
+    /// only texts, such as `intent`. `last` is the token before the position.
     fn list_items(&self, last: Token) -> Vec<CompletionItem> {
         let outermost = self.scope.brackets.first().copied().unwrap_or_default();
         match self.scope.head {
@@ -275,8 +276,8 @@ impl CompletionContext<'_> {
         items
     }
 
-    /// True if the token before the position follows a comma or an opening bracket. This token is
-    /// then a key whose colon is not written yet. False if the token is itself the bracket `open`.
+    /// True if the token before the position is a key whose colon is not written yet: it follows a
+    /// comma or an opening bracket. False if it is itself the bracket `open`.
     pub(super) fn is_key_position(&self, open: usize) -> bool {
         let last = self.tokens_before.len() - 1;
         last > open && matches!(self.word_before(last), "(" | "{" | ",")

@@ -59,8 +59,8 @@ impl CompletionContext<'_> {
         }
     }
 
-    /// Returns the completion items of an expression in a payload: names also of its fields. None
-    /// directly after a clause that a text follows.
+    /// Returns the completion items for an expression in a payload. Empty directly after a word
+    /// that a text follows, such as `warning`. `last` is the token before the position.
     pub(super) fn rule_value_items(&self, last: Token) -> Vec<CompletionItem> {
         match self.last_word() {
             "at" => {
@@ -75,21 +75,22 @@ impl CompletionContext<'_> {
         }
     }
 
-    /// True if the position is in the value of an `if`, whose `else` a value follows.
+    /// True if an `if` precedes the position in its rule. An `else` before the position then
+    /// belongs to this `if`, so a value follows the `else`.
     fn has_if(&self) -> bool {
         let words = (self.scope.first..self.tokens_before.len()).rev().map(|index| self.word(index));
         words.take_while(|word| !matches!(*word, "require" | "forbid" | ";")).any(|word| word == "if")
     }
 
-    /// True if the token before the position demands something, so that a line break does not end
-    /// the item.
+    /// True if the token before the position does not end an operand, so that the item continues on
+    /// the next line.
     fn is_open_clause(&self) -> bool {
         let last = self.tokens_before.len() - 1;
         !self.ends_operand(last)
     }
 
-    /// Returns the index of the first token of the item at the position. `open` is the index of the
-    /// brace around the items.
+    /// Returns the index of the first token of the item (such as a field or requirement) at the
+    /// position. `open` is the index of the brace around the items. `None` if no item has begun.
     fn item_start(&self, open: usize) -> Option<usize> {
         let (mut start, mut depth) = (None, 0usize);
         for index in open + 1..self.tokens_before.len() {
@@ -132,7 +133,8 @@ impl CompletionContext<'_> {
         items
     }
 
-    /// True if the colon of a requirement is written before the position.
+    /// True if the requirement that starts at the token `start` already has its colon before the
+    /// position.
     fn colon_after(&self, start: usize) -> bool {
         let mut depth = 0usize;
         self.tokens_before[start..].iter().any(|token| {
@@ -195,7 +197,8 @@ impl CompletionContext<'_> {
         }
     }
 
-    /// Returns the names that the value of a field's clause may have: lists, constants and fields.
+    /// Returns completion items for the values that can follow a word such as `default` in the
+    /// declaration of a field: lists, `let`s, message fields and constant words.
     fn constant_or_field_items(&self) -> Vec<CompletionItem> {
         let mut items = self.symbol_items(&[DeclarationKind::List, DeclarationKind::Let]);
         items.extend(self.message_fields());

@@ -80,8 +80,8 @@ pub(crate) fn skeleton(word: &str) -> Option<Snippet> {
     Some(Snippet::from_template(template))
 }
 
-/// Returns the call of a function with placeholders for the parameters that it needs. A text after
-/// the first parameter is usually a constant, so its placeholder is in quotes.
+/// Returns the call of a function with placeholders for the required parameters. The placeholder of
+/// a text parameter is in quotes unless it is the first, because later texts are usually constants.
 pub(super) fn call_of_function(info: &FnInfo) -> Snippet {
     let required = &info.params[..info.params.len() - info.optional];
     let argument = |(index, (name, kinds)): (usize, &(&str, KindSet))| match *kinds {

@@ -1,4 +1,5 @@
-//! Writes flows, and the tool that executes them, as JSON of the other system.
+//! Writes flows, and the tool that executes them, as JSON, in the format of
+//! [`System::Flows`](crate::System::Flows).
 
 use super::{ItemList, WriteResult, constant, ignores_case, kept, key_step, pattern};
 use crate::executor::{EXECUTOR_NAME, parameters_schema, with_description};
