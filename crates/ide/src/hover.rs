@@ -233,9 +233,9 @@ fn begins_line(text: &str, token: Token) -> bool {
     text[..token.start as usize].rsplit('\n').next().is_none_or(|before| before.trim().is_empty())
 }
 
-/// Returns the explanation of `any`, `all` or `none`. It depends on the next token: the brace of a
-/// block, the name that a quantifier binds, or the list of an operator. Also explains `default` and
-/// `case` by the words next to them. `None` for other words.
+/// Returns the explanation of a word whose meaning depends on the words next to it, such as `any`
+/// before a brace or `default` before `branch`. `None` for other words, and if the word has its
+/// usual meaning.
 fn word_with_meanings(text: &str, tokens: &[Token], index: usize) -> Option<&'static WordDoc> {
     let word = tokens[index].text(text);
     let at = |index: Option<usize>| index.and_then(|index| tokens.get(index)).map(|token| token.text(text));

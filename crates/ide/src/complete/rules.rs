@@ -7,9 +7,10 @@ use super::{CompletionContext, CompletionItem, keyword_item};
 use crate::DeclarationKind;
 use rulec_syntax::lex::{Token, TokenKind};
 
-/// Words that begin an item of a payload.
+/// Words that begin an item, such as a requirement, in the braces of a payload.
 const ITEM_WORDS: [&str; 7] = ["require", "forbid", "let", "each", "include", "closed", "compiles"];
-/// Words that end a condition of a payload: the outcome of a violation follows them.
+/// Words that can follow a condition of a payload. They begin the clause that says what happens if
+/// a value violates the condition.
 const OUTCOME_WORDS: [&str; 5] = ["else", "default", "clamp", "remove", "warning"];
 
 impl CompletionContext<'_> {
@@ -144,7 +145,8 @@ impl CompletionContext<'_> {
         })
     }
 
-    /// Returns the outcomes of a violation that the item at `start` does not have yet.
+    /// Returns the words, such as `clamp`, that say what happens if a value violates the condition.
+    /// Words that the item at the token `start` already has are left out.
     fn outcome_items(&self, start: usize) -> Vec<CompletionItem> {
         let written: Vec<&str> = (start..self.tokens_before.len()).map(|index| self.word(index)).collect();
         let mut items: Vec<CompletionItem> =
@@ -156,7 +158,8 @@ impl CompletionContext<'_> {
         items
     }
 
-    /// Returns the completion items in the head of an `each`, which starts at the token `start`.
+    /// Returns the completion items in the head of an `each` (a block of rules for each element of
+    /// a list). The head starts at the token `start`.
     fn each_items(&self, start: usize, last: Token) -> Vec<CompletionItem> {
         let end = self.tokens_before.len();
         let has_in = (start..end).any(|index| self.word(index) == "in");

@@ -49,7 +49,8 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
     document
 }
 
-/// True for the empty tool that an import writes for a document without flows.
+/// True if an import wrote the tool only because the document had no flows. An export leaves out
+/// such a tool.
 fn is_empty_imported_tool(rules: &Rules, tool: &FlowTool) -> bool {
     rules.program().flows.is_empty()
         && tool.description.is_empty()
