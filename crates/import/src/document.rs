@@ -41,7 +41,8 @@ pub(super) struct RulesDocument {
     /// The JSON object that the bundled payload rules read as `context`. `None` unless such a
     /// context is imported; the file then has no statements.
     pub(super) payload_context: Option<Json>,
-    /// Records for each item that was read whether it was loaded, changed or skipped.
+    /// The report under construction: whether each item that was read was loaded, changed or
+    /// skipped.
     pub(super) report: ReportBuilder,
     /// Whether an item that cannot be translated ends the import with an error. If false, the item
     /// is skipped.

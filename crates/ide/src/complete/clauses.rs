@@ -115,7 +115,8 @@ impl CompletionContext<'_> {
         }
     }
 
-    /// Returns the words and lists that can follow in a `flow` statement.
+    /// Returns the words, and the names of `list` statements, that can follow in a `flow`
+    /// statement. `last` is the token before the position.
     fn flow_items(&self, last: Token) -> Vec<CompletionItem> {
         let end = self.tokens_before.len();
         let lists = || self.symbol_items(&[DeclarationKind::List]);

@@ -126,8 +126,9 @@ impl CompletionContext<'_> {
     }
 
     /// Returns the completion items for the declared names of these kinds. The item of a `def`,
-    /// host function or handler inserts a call with a placeholder for each required parameter.
-    /// The arguments of a handler are written with their names.
+    /// host function or handler inserts a call with a placeholder for each required parameter. In
+    /// the call of a handler, each argument follows the name of its parameter. A handler without
+    /// parameters is inserted as a name only.
     pub(super) fn callable_items(&self, kinds: &[DeclarationKind]) -> Vec<CompletionItem> {
         let index = &self.analysis.index;
         let mut parameters: HashMap<&[String], Vec<&Symbol>> = HashMap::new();
