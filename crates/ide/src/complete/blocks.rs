@@ -316,7 +316,7 @@ impl<'a> CompletionContext<'a> {
     }
 
     /// Returns the completion items in the settings of a workflow's node, whose braces open at the
-    /// token `open`.
+    /// token `open`. `last` is the token before the position.
     pub(super) fn node_setting_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
         match last.kind {
             TokenKind::OpenBrace | TokenKind::Comma if self.scope.brackets.len() == 2 => {

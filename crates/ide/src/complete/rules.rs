@@ -15,7 +15,7 @@ const OUTCOME_WORDS: [&str; 5] = ["else", "default", "clamp", "remove", "warning
 
 impl CompletionContext<'_> {
     /// Returns the completion items in the braces of a payload, a group or an `each`, which open at
-    /// the token `open`.
+    /// the token `open`. `last` is the token before the position.
     pub(super) fn payload_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
         if self.word_before(open) == ":" {
             // The fields of a record type.
@@ -176,8 +176,8 @@ impl CompletionContext<'_> {
         }
     }
 
-    /// Returns the completion items in the declaration of a payload's field, which starts at the
-    /// token `start`.
+    /// Returns the completion items in the declaration of a payload's field. The declaration starts
+    /// at the token `start`, and `last` is the token before the position.
     fn field_items(&self, start: usize, last: Token) -> Vec<CompletionItem> {
         let end = self.tokens_before.len();
         if last.kind == TokenKind::Colon && self.is_field_key() {
