@@ -284,7 +284,8 @@ pub(super) fn word_explanation(row: &WordDoc) -> Message {
     message!("`{word}`: {}", row.doc)
 }
 
-/// Returns the span of `@private` if the tokens begin with it. No white space is allowed within it.
+/// Returns the span of `@private` if the tokens begin with it, otherwise `None`. No white space is
+/// allowed within it.
 fn private_mark(file: FileId, text: &str, tokens: &[Token]) -> Option<Span> {
     let (sign, word) = (tokens.first()?, tokens.get(1)?);
     let is_mark = sign.kind == TokenKind::At && sign.end == word.start && word.text(text) == "private";

@@ -97,6 +97,7 @@ impl Analysis {
     }
 
     /// Returns the span of the selected expression without white space and parentheses around it.
+    /// `None` if the selection is not exactly one expression.
     fn selected_expression(&self, selection: Span) -> Option<Span> {
         let text = self.text(selection.file);
         let mut selected = text.get(selection.range())?.trim();

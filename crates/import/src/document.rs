@@ -216,7 +216,8 @@ impl RulesDocument {
         unread
     }
 
-    /// Returns the comment that keeps these members of the document; see [`kept::members_comment`].
+    /// Returns the comment that keeps these members of the document; `None` if no member is left.
+    /// See [`kept::members_comment`].
     pub(super) fn kept_comment(&self, members: &Map<String, Json>) -> Option<String> {
         kept::members_comment(members, self.is_repaired)
     }

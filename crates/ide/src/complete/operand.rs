@@ -231,7 +231,7 @@ impl<'a> CompletionContext<'a> {
     }
 
     /// Returns the path that a local name refers to, and the index of the token that declares the
-    /// name.
+    /// name. `None` if no `name` is declared before the token `before`, or it refers to no path.
     fn value_of_local(&self, name: &str, before: usize) -> Option<(Vec<&'a str>, usize)> {
         (self.scope.first..before).rev().find_map(|index| {
             if unquote_name(self.word(index)) != name || is_member(self.tokens_before, index) {

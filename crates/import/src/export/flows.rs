@@ -176,7 +176,7 @@ fn compares_with_pattern(test: &Predicate, pattern: &str, literal: bool) -> bool
 }
 
 /// Writes the tool that executes flows. `kept` contains the members of the tool that an import kept
-/// in a comment.
+/// in a comment. Returns an error if the tool is not called [`EXECUTOR_NAME`].
 fn write_tool(tool: &FlowTool, mut kept: Map<String, Json>) -> WriteResult<Json> {
     if &*tool.name != EXECUTOR_NAME {
         return Err(message!("the tool that executes flows must be called `{EXECUTOR_NAME}`"));
