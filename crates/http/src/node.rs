@@ -48,7 +48,8 @@ pub fn node(
     }
 }
 
-/// Builds the request from the config of an `HTTP` node.
+/// Builds the request from the config of an `HTTP` node. Returns an error if the config has an
+/// unknown field, an invalid value, no `url`, or more than one body.
 fn read_request(config: &Value) -> Result<Request, ProcessError> {
     let no_fields = Map::new();
     let fields = config.as_object().unwrap_or(&no_fields);

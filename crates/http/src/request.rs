@@ -108,9 +108,8 @@ impl Request {
 
     /// Sets a request header. It replaces an existing header with the same name.
     ///
-    /// # Errors
-    /// If the name is invalid or a connection header, or if the value contains a line break or
-    /// another control character.
+    /// # Errors If the name is invalid or belongs to a header that controls the connection, such as
+    /// `host`. Also if the value contains a line break or another control character.
     pub fn header(mut self, name: &str, value: &str) -> Result<Request, HeaderError> {
         self.headers.insert(parse_header_name(name)?, to_header_value(name, value)?);
         Ok(self)
@@ -197,7 +196,8 @@ pub(super) fn parse_header_name(name: &str) -> Result<HeaderName, HeaderError> {
     Ok(parsed)
 }
 
-/// Converts a text to a header value; characters beyond ASCII are sent as UTF-8.
+/// Converts a text to the value of the header `name`; characters beyond ASCII are sent as UTF-8.
+/// Returns an error, which contains `name`, if the text contains a control character.
 pub(super) fn to_header_value(name: &str, value: &str) -> Result<HeaderValue, HeaderError> {
     HeaderValue::from_bytes(value.as_bytes()).map_err(|_| HeaderError {
         name: name.to_owned(),
@@ -276,8 +276,7 @@ impl Response {
 
     /// Returns the body as JSON, whatever its content type is.
     ///
-    /// # Errors
-    /// [`HttpFailure::NotJson`].
+    /// # Errors [`HttpFailure::NotJson`] if the body is not valid JSON.
     pub fn into_json(self) -> Result<Value, HttpError> {
         let Response { call, body, attempts, elapsed, secrets, .. } = self;
         match body {

@@ -47,8 +47,8 @@ impl StreamMask {
         StreamMask { secrets, held_back: String::new() }
     }
 
-    /// Adds the next part of the text. Returns as much of the masked text as later parts cannot
-    /// change.
+    /// Adds the next part of the text. Returns the part of the masked text that no later part can
+    /// change, and holds back the rest.
     pub(super) fn mask_part(&mut self, part: &str) -> String {
         let text = std::mem::take(&mut self.held_back) + part;
         let (mut masked, mut rest) = (String::new(), text.as_str());

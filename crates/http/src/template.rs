@@ -242,8 +242,8 @@ fn fill_text(text: &TemplateText, values: Values<'_>, field_path: &str) -> Resul
 }
 
 /// Fills the placeholders in a header's value. Returns an error for a placeholder without a value,
-/// or with a value that a header must not contain. Never returns `Ok(None)`, because
-/// `Template::parse` has checked the literal text.
+/// or with a value that a header must not contain. `Ok(None)` would mean invalid literal text,
+/// which `Template::parse` has excluded.
 fn fill_header(
     name: &HeaderName,
     text: &TemplateText,

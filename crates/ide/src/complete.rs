@@ -1,10 +1,10 @@
 //! Completion: finds the words and names that an author can write at a position. Only the tokens
 //! before the position are used, because a statement is usually incomplete while it is typed.
 //!
-//! `scope` finds the statement and the brackets around the position. `clauses` selects the
-//! words that this part of the statement allows. `operand` types the value before the position.
-//! `blocks` and `rules` do so within braces. `items` lists names and words, and `snippets` writes
-//! out the calls and statements that an editor fills in.
+//! `scope` finds the statement and the brackets around the position. `clauses` selects the words
+//! that this part of the statement allows. `operand` types the value before the position. `blocks`
+//! and `rules` select words within the braces of statements. `items` lists names and words, and
+//! `snippets` writes out the calls and statements that an editor fills in.
 
 mod blocks;
 mod clauses;
@@ -128,16 +128,16 @@ fn is_string(token: Token) -> bool {
     matches!(token.kind, TokenKind::String | TokenKind::RawString)
 }
 
-/// True for a string without its closing quote that an author is typing: the offset follows the
-/// opening quote, or the first word of the text.
+/// True if `token` is a string without its closing quote, and an author seems to be typing the
+/// string: there is no white space between its opening quote and `offset`.
 fn is_half_string(text: &str, token: Token, offset: u32) -> bool {
     let typed = text.get(token.start as usize + 1..offset as usize).unwrap_or_default();
     token.kind == TokenKind::UnclosedString && !typed.contains(char::is_whitespace)
 }
 
-/// Returns the offset at which a string ends that contains `offset`. A string without a closing
-/// quote takes the quote of the next string of its line, or the rest of the line. Such a string
-/// ends at `offset`.
+/// Returns the end of the text to replace in the string `token`, which contains `offset`: the end
+/// of the string. But if a string of its line has no closing quote, returns `offset`, because the
+/// token may then contain text that follows the string.
 fn end_of_string(text: &str, token: Token, offset: u32) -> u32 {
     let line_end = text[offset as usize..].find('\n').map_or(text.len(), |length| offset as usize + length);
     let line_start = text[..token.start as usize].rfind('\n').map_or(0, |newline| newline + 1);
@@ -203,7 +203,8 @@ impl<'a> CompletionContext<'a> {
         }
     }
 
-    /// Returns the words that begin a statement, if a statement may begin at the position.
+    /// Returns the words that begin a statement, if a statement may begin at the position. `last`
+    /// is the token before the position.
     fn new_statement_items(&self, last: Token) -> Vec<CompletionItem> {
         let between = &self.text[last.end as usize..self.start as usize];
         let indent = between.rfind('\n').map(|newline| between.len() - newline - 1);

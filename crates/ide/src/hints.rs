@@ -1,6 +1,6 @@
 //! Inlay hints and code lenses. Hints show inferred types and the evaluation order of routes.
-//! Lenses mark tests that can be run, and routes that are never chosen because other routes hide
-//! them.
+//! Lenses mark tests that can be run. They also mark routes, branches and patterns that are never
+//! chosen because others hide them, or that hide others.
 
 use super::{Analysis, DeclarationKind};
 use rulec_analysis::Finding;
@@ -49,8 +49,9 @@ impl Analysis {
         hints
     }
 
-    /// Returns the code lenses above tests, and above routes that the compiler or the analysis has
-    /// found to be hidden, as `diagnostics` and `findings` report.
+    /// Returns the code lenses above tests, and above the routes, branches and flow patterns that
+    /// are hidden or hide others. The compiler\'s `diagnostics` and the `findings` of the analysis
+    /// report which ones these are.
     pub fn code_lenses(
         &self,
         file: FileId,

@@ -22,7 +22,8 @@ pub struct Hover {
     pub code: String,
     /// The explanation to show after the code; may be empty.
     pub text: Message,
-    /// The code of diagnostics whose page explains the token; `None` for other tokens.
+    /// If the token is a diagnostic code such as `W0201`: the code, whose documentation page
+    /// explains it. Otherwise `None`.
     pub page: Option<Code>,
 }
 
@@ -232,9 +233,9 @@ fn begins_line(text: &str, token: Token) -> bool {
     text[..token.start as usize].rsplit('\n').next().is_none_or(|before| before.trim().is_empty())
 }
 
-/// Returns the explanation of `any`, `all` or `none`. It depends on the next token: the brace of a
-/// block, the name that a quantifier binds, or the list of an operator. Also explains `default` and
-/// `case` by the words next to them. `None` for other words.
+/// Returns the explanation of a word whose meaning depends on the words next to it, such as `any`
+/// before a brace or `default` before `branch`. `None` for other words, and if the word has its
+/// usual meaning.
 fn word_with_meanings(text: &str, tokens: &[Token], index: usize) -> Option<&'static WordDoc> {
     let word = tokens[index].text(text);
     let at = |index: Option<usize>| index.and_then(|index| tokens.get(index)).map(|token| token.text(text));
@@ -283,7 +284,8 @@ pub(super) fn word_explanation(row: &WordDoc) -> Message {
     message!("`{word}`: {}", row.doc)
 }
 
-/// Returns the span of `@private` if the tokens begin with it. No white space is allowed within it.
+/// Returns the span of `@private` if the tokens begin with it, otherwise `None`. No white space is
+/// allowed within it.
 fn private_mark(file: FileId, text: &str, tokens: &[Token]) -> Option<Span> {
     let (sign, word) = (tokens.first()?, tokens.get(1)?);
     let is_mark = sign.kind == TokenKind::At && sign.end == word.start && word.text(text) == "private";

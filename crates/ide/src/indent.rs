@@ -37,7 +37,8 @@ impl Analysis {
     }
 }
 
-/// Returns the start of the brace that the closing brace directly before `offset` closes.
+/// Returns the start of the brace that the closing brace directly before `offset` closes. `None` if
+/// there is no closing brace before `offset`, or it closes nothing.
 fn opening_brace(text: &str, offset: u32) -> Option<u32> {
     let tokens = significant_tokens(text);
     let index = tokens.iter().position(|token| token.end == offset)?;
@@ -82,8 +83,9 @@ pub(super) fn indent_of_line(text: &str, line: usize) -> Option<usize> {
     Some(formatted_indent(&indented, line, index).unwrap_or(indent))
 }
 
-/// Returns the indentation that the formatter gives to the token `index`, the first of its line.
-/// `None` if the statement is incomplete, or if the formatter does not begin a line with the token.
+/// Returns the indentation that the formatter gives to the token with the index `index`, the first
+/// of the line that begins at `line`. `None` if the statement is incomplete, or if the formatter
+/// does not begin a line with the token.
 fn formatted_indent(text: &str, line: usize, index: usize) -> Option<usize> {
     let formatted = format(text).ok()?;
     let line_number = |start: usize| text[..start].matches('\n').count() + 1;

@@ -62,7 +62,7 @@ pub struct Analysis {
     /// list, because this crate reads no files.
     pub importable_files: Vec<String>,
     facts: TypeFacts,
-    /// The rules that are checked but not compiled. Compiling takes them.
+    /// The rules that are checked but not compiled. `None` after compiling, which consumes them.
     checked: Mutex<Option<CheckedRules>>,
     compiled: OnceLock<CompiledRules>,
 }

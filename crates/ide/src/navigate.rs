@@ -190,7 +190,8 @@ fn add_entry_ranges(entries: &[OutlineEntry], ranges: &mut Vec<Span>) {
     }
 }
 
-/// Returns the offset after the parenthesis that closes the first parenthesis of a text.
+/// Returns the offset after the parenthesis that closes the first parenthesis of a text. `None` if
+/// it is not closed.
 fn closing_parenthesis(text: &str) -> Option<usize> {
     let mut depth = 0usize;
     for token in significant_tokens(text) {
@@ -225,7 +226,8 @@ fn parameters_in(label: &str) -> Vec<String> {
     parameters
 }
 
-/// Joins a folder and a path, both relative to the root folder and with `/` between names.
+/// Joins a folder and a path, both relative to the root folder and with `/` between names. The
+/// segments `.` and `..` of the path are resolved.
 fn join_path(folder: &str, path: &str) -> String {
     let mut names: Vec<&str> = folder.split('/').filter(|name| !name.is_empty()).collect();
     for name in path.split('/') {

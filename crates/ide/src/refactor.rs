@@ -62,7 +62,7 @@ impl Analysis {
         Some(CodeAction { title: message!("give the expression a name (`let`)"), edits, safe: false })
     }
 
-    /// Returns a name that begins with `wanted` and that nothing in the rules has.
+    /// Returns a name that nothing in the rules has: `wanted`, followed by a number if it is taken.
     fn free_name(&self, wanted: &str) -> Option<String> {
         let is_taken = |name: &str| {
             is_reserved_word(name)
@@ -97,6 +97,7 @@ impl Analysis {
     }
 
     /// Returns the span of the selected expression without white space and parentheses around it.
+    /// `None` if the selection is not exactly one expression.
     fn selected_expression(&self, selection: Span) -> Option<Span> {
         let text = self.text(selection.file);
         let mut selected = text.get(selection.range())?.trim();

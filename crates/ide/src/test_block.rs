@@ -74,7 +74,8 @@ pub fn write_test_block(name: &str, message: &Json, history: &[GivenMessage], ex
 /// An earlier message in a `test` block.
 #[derive(Clone, Debug)]
 pub struct GivenMessage {
-    /// The fields of the message that the rules read, and its decision.
+    /// The fields of the message that the rules read. The field `decision` contains the decision
+    /// for the message.
     pub fields: Map<String, Json>,
     /// The time between this message and the message of the test, in milliseconds. `None` if the
     /// fields contain the time of the message.

@@ -222,10 +222,10 @@ pub(super) fn is_or_logic(logic: &str) -> Option<bool> {
     }
 }
 
-/// Adds the JSON fields of a choice that an export cannot derive from the rules to `kept`, the
-/// fields that a comment keeps. These are fields of a wrong type, and a name under another key than
-/// `name`. Also a description that differs from `docs`, its text in the rules, for example in line
-/// breaks.
+/// Adds to `kept` the JSON fields of a choice that an export cannot derive from the rules: fields
+/// of a wrong type, and a name under another key than `name`. Also a description that differs from
+/// `docs`, its text in the rules, for example in line breaks. The caller writes `kept` into a
+/// comment of the rules file.
 fn keep_underivable_fields(kept: &mut Map<String, Json>, object: &ObjectReader<'_>, docs: &str) {
     let names: Vec<(&str, JsonNode<'_>)> =
         NAME_KEYS.iter().filter_map(|key| Some((*key, object.get_with_null(key)?))).collect();

@@ -71,10 +71,10 @@ impl ConditionFacts {
         self.types_by_field.get(field).is_some_and(|types| types.len() > 1)
     }
 
-    /// Marks the fields that have a declared type in `rule_text`, the condition of a rule. When the
-    /// condition is written again from its JSON, these fields get a declared type again. An import
-    /// declares it if the whole document compares the field with constants of several types, which
-    /// one condition does not show.
+    /// Marks each field whose type `rule_text`, the condition of a rule, declares by `as`. When the
+    /// condition is written again from its JSON, the types of marked fields are declared again. One
+    /// condition does not show whether the whole document compares a field with constants of
+    /// several types, so `rule_text` must.
     pub(super) fn assume_types_of(&mut self, rule_text: &str) {
         for (field, types) in &mut self.types_by_field {
             if rule_text.contains(&format!("{field} as ")) {

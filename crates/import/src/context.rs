@@ -74,8 +74,8 @@ fn read_members(
 }
 
 /// Reads a workflow that payloads may refer to. An invalid node is left out, so that no payload may
-/// refer to this node. An invalid parameter makes the workflow unusable: without the parameter, the
-/// rules would require less.
+/// refer to this node. An invalid parameter is an error for the whole workflow, because the rules
+/// would require too little of a payload without the parameter.
 fn read_workflow(node: &JsonNode<'_>, document: &mut RulesDocument) -> ReadResult<Json> {
     let object = node.as_object(&message!("a workflow"))?;
     object.get_required("status", &message!("a workflow"))?.as_text()?;
@@ -114,7 +114,8 @@ fn check_node(node: &JsonNode<'_>) -> ReadResult<()> {
     Ok(())
 }
 
-/// Checks the declared parameters of a workflow or subagent: `{name: {"type", "required"}}`.
+/// Checks the declared parameters of a workflow or subagent. Returns an error unless they have the
+/// form `{name: {"type", "required"}}`, where `required` is optional.
 fn check_parameters(node: &JsonNode<'_>) -> ReadResult<()> {
     let parameters: ObjectReader<'_> = node.as_object(&message!("parameters"))?;
     for (_, node) in parameters.members() {

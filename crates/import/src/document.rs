@@ -41,7 +41,8 @@ pub(super) struct RulesDocument {
     /// The JSON object that the bundled payload rules read as `context`. `None` unless such a
     /// context is imported; the file then has no statements.
     pub(super) payload_context: Option<Json>,
-    /// Records for each item that was read whether it was loaded, changed or skipped.
+    /// The report under construction: whether each item that was read was loaded, changed or
+    /// skipped.
     pub(super) report: ReportBuilder,
     /// Whether an item that cannot be translated ends the import with an error. If false, the item
     /// is skipped.
@@ -138,9 +139,9 @@ impl RulesDocument {
         }
     }
 
-    /// Skips the items that contain values which are not JSON. `unreadable` contains the path of
-    /// each value, and the reason. A value that belongs to no item is listed in the report as a
-    /// skipped field.
+    /// Refuses the items that contain values which are not JSON, so that the next pass over the
+    /// document skips these items. `unreadable` contains the path of each value, and the reason. A
+    /// value that belongs to no item is listed in the report as a skipped field.
     pub(super) fn refuse_unreadable(&mut self, unreadable: &[Unreadable]) {
         let is_context = self.payload_context.is_some();
         for Unreadable { steps, reason, .. } in unreadable {
@@ -215,20 +216,21 @@ impl RulesDocument {
         unread
     }
 
-    /// Returns the comment that keeps these members of the document; see [`kept::members_comment`].
+    /// Returns the comment that keeps these members of the document; `None` if no member is left.
+    /// See [`kept::members_comment`].
     pub(super) fn kept_comment(&self, members: &Map<String, Json>) -> Option<String> {
         kept::members_comment(members, self.is_repaired)
     }
 
-    /// Adds a comment to the start of the file for each member of the document's top-level object
-    /// that the importer did not read.
+    /// Keeps the members of the document's top-level object that the importer did not read in a
+    /// comment at the start of the file. Adds a note for the author about each of them.
     pub(super) fn keep_unread_in_header(&mut self, object: &ObjectReader<'_>) {
         let unread = self.unread_members(object, &message!("the document"));
         self.kept_in_header.extend(unread);
     }
 
-    /// Returns the elements of a list that were skipped as a whole, with their positions as keys,
-    /// for a comment that keeps them.
+    /// Returns the elements of the list `nodes` that were skipped completely, with their positions
+    /// as keys. A comment in the rules file keeps these elements.
     pub(super) fn skipped_elements(&self, nodes: &[JsonNode<'_>]) -> Map<String, Json> {
         let skipped =
             nodes.iter().enumerate().filter(|(_, node)| self.refused_items.contains_key(&node.steps));

@@ -83,8 +83,8 @@ impl ItemList {
         ItemList { items: Vec::new(), kept_items: kept, list_path: path }
     }
 
-    /// Adds the kept elements that come next: an element is added when the list is as long as the
-    /// element's position.
+    /// Adds the kept elements whose turn has come: the next kept element is added while its
+    /// position is at most the current length of the list.
     fn add_kept(&mut self) {
         while let Some((_, item)) = self.kept_items.pop_if(|(position, _)| *position <= self.items.len()) {
             self.items.push(item);
@@ -125,7 +125,7 @@ fn key_step(name: &str) -> PathStep {
     PathStep::Key(name.to_owned())
 }
 
-/// Returns the error text for a condition that the other system's JSON cannot express.
+/// Returns the error text for a condition that the JSON format of the export cannot express.
 fn unknown_condition() -> Message {
     message!("the document has no condition of this kind")
 }
@@ -146,7 +146,7 @@ fn message_path(program: &Program, slot: SlotId) -> Option<&[Arc<str>]> {
 }
 
 /// Returns whether a comparison ignores case. `None` for a comparison mode other than exact and
-/// case folding, because the JSON has no such mode.
+/// case folding, because the JSON format of the export has no such mode.
 fn ignores_case(mode: &TestMode) -> Option<bool> {
     let ignoring = TextMode { fold: true, ..TextMode::PLAIN };
     if mode.text == TextMode::PLAIN { Some(false) } else { (mode.text == ignoring).then_some(true) }

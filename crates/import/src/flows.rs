@@ -72,10 +72,10 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
     Ok(())
 }
 
-/// Records which kinds of patterns occur in the keyword flows of a JSON document.
+/// The kinds of patterns that occur in the keyword flows of a JSON document.
 #[derive(Default)]
 struct PatternKinds {
-    /// Whether a flow has patterns of the kind `exact` or `contains`, which are literal texts.
+    /// Whether any flow has patterns of the kind `exact` or `contains`, which are literal texts.
     literals: bool,
     regexes: bool,
 }

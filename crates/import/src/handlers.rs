@@ -29,7 +29,7 @@ struct Handler {
 
 impl UsedHandlers {
     /// Records that a route leads to the handler `name`. Reads the required permissions from the
-    /// metadata of the route.
+    /// metadata of the route; returns an error if the metadata or a permission is invalid.
     pub(super) fn record_handler(&mut self, name: &str, route: &JsonNode<'_>) -> ReadResult<()> {
         let metadata = route.as_object(&message!("a route"))?.get("metadata");
         let node = metadata

@@ -9,10 +9,12 @@ use rulec_syntax::lex::tokenize;
 use serde_json::{Map, Value as Json};
 
 /// Returns the comment that keeps these members of a JSON object, without the comment sign. The
-/// comment must not be broken into several lines. `is_repaired` is true if the document had values
-/// that are not JSON, which marked objects now replace (see [`is_unreadable`]). Parts of members
-/// with such a value are left out: without the value, a skipped item could become valid. `None` if
-/// no member is left.
+/// comment must not be broken into several lines. `None` if no member is left.
+///
+/// `is_repaired` is true if the document had values that are not JSON, which marked objects now
+/// replace (see [`is_unreadable`]). A part that contains such a value is left out of the comment
+/// completely. If only the value were left out, an export could write a valid item instead of the
+/// invalid one.
 pub(super) fn members_comment(members: &Map<String, Json>, is_repaired: bool) -> Option<String> {
     let mut members = members.clone();
     members.retain(|key, value| !is_repaired || remove_unreadable(key, value));
@@ -141,9 +143,9 @@ fn kept_text(line: &str) -> Option<&str> {
     Some(line.trim_start().strip_prefix('#')?.trim_start().strip_prefix(KEPT_MARK)?.trim())
 }
 
-/// Adds the parts of a JSON value that an import kept (`kept`) to `value`, which an export writes,
-/// at any depth. A member that `value` already has is not replaced. `kept` contains the elements of
-/// a list as an object whose keys are their positions in the list.
+/// Merges `kept`, the parts of a JSON value that an import kept, into `value`, which an export
+/// writes. Descends into nested objects. A member that `value` already has is not replaced. `kept`
+/// contains the elements of a list as an object whose keys are their positions in the list.
 pub(super) fn restore_kept(value: &mut Json, kept: Json) {
     match (value, kept) {
         (Json::Object(members), Json::Object(kept)) => {

@@ -216,7 +216,7 @@ pub enum System {
     /// Message routes: a list of routes, or `{"routes": […], "default": handler}`.
     Routes,
     /// Workflow branches: a list of branches, `{"choices": […]}`, a list of such objects, or a
-    /// workflow document whose steps hold them.
+    /// workflow document whose steps contain one of these forms.
     Choice,
     /// Keyword flows (found by patterns) and intent flows (found by meaning): a list of flows, or
     /// `{"flows": […], "tools": […]}`.
@@ -462,8 +462,8 @@ impl Untranslatable {
         located::format_path(&self.steps)
     }
 
-    /// Returns line and column, from 1, of the part that cannot be translated. `None` if a JSON
-    /// value was imported instead of a text.
+    /// Returns line and column of the part that cannot be translated, both from 1; the column
+    /// counts characters. `None` if a JSON value was imported instead of a text.
     pub fn position(&self) -> Option<(usize, usize)> {
         self.position
     }
@@ -484,7 +484,7 @@ impl Untranslatable {
         Untranslatable { message, ..self }
     }
 
-    /// Returns the error with its path and position, as a translatable message.
+    /// Returns the error with its path and position, as a localized message.
     pub fn to_message(&self) -> Message {
         let (message, path) = (&self.message, self.path());
         match (path.is_empty(), self.position) {

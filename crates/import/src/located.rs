@@ -13,7 +13,7 @@ use std::ops::Range;
 
 /// Key of a marked object: an object that replaces a value of the document which is not JSON, such
 /// as `NaN`. If a document with such values contains this key itself, the key counts as not JSON,
-/// too.
+/// too: its object would otherwise look like a marked object.
 pub(super) const UNREADABLE_KEY: &str = "\u{FFFF}";
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,9 +66,9 @@ impl<'j> JsonNode<'j> {
         Err(Untranslatable { message, steps: self.steps.clone(), position: None, range: None })
     }
 
-    /// Returns the content of `value`, the JSON value after its conversion to a Rust type. `None`
-    /// means that the JSON value has another type; the result is then an error. `wanted` describes
-    /// the expected type in the error, such as "a text".
+    /// Returns the Rust value that is in `value`, the result of converting the JSON value to the
+    /// expected type. If `value` is `None`, returns the error that the JSON value has another type.
+    /// `wanted` describes the expected type in the error, such as "a text".
     fn expect_kind<T>(&self, value: Option<T>, wanted: &Message) -> ReadResult<T> {
         match value {
             Some(value) => Ok(value),
@@ -307,7 +307,7 @@ impl<'t> LineCounter<'t> {
         LineCounter { text, last_position: (0, 0, 0) }
     }
 
-    /// Returns the line and column, from 1, of a byte offset.
+    /// Returns the line and column of a byte offset, both from 1. The column counts characters.
     pub(super) fn line_and_column(&mut self, offset: usize) -> (usize, usize) {
         let (mut counted, mut breaks, mut line_start) = self.last_position;
         if offset < counted {

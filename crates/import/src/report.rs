@@ -29,14 +29,14 @@ pub struct ReportItem {
     /// If the item was adapted, its changes; if it was skipped, the reason. Parts of the item that
     /// were skipped have items of their own.
     pub notes: Vec<Message>,
-    /// Warnings that the rule compiler and the analysis have about the item. They do not change the
+    /// Warnings of the rule compiler and the analysis about the item. They do not change the
     /// outcome, because the original system decides in the same way.
     pub warnings: Vec<(Code, Message)>,
     /// JSON pointer (RFC 6901) of the item, such as `/flows/2`. For a skipped item, the pointer of
     /// the part that cannot be translated.
     pub pointer: String,
-    /// Line and column of the item in the document's text, from 1. `None` if a JSON value was
-    /// imported instead of a text.
+    /// Line and column of the item in the document's text, both from 1; the column counts
+    /// characters. `None` if a JSON value was imported instead of a text.
     pub position: Option<(usize, usize)>,
     /// Range of the item in the document's text, in bytes. `None` if a JSON value was imported
     /// instead of a text.

@@ -89,8 +89,9 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
     Ok(())
 }
 
-/// Returns the JSON that an export writes for each of the conditions. An element is `None` if an
-/// export cannot write the condition.
+/// Returns the JSON that an export writes for each of `conditions`, which are in rule syntax. An
+/// element is `None` if an export cannot write the condition. `facts` says which derived values,
+/// such as the message's length, the conditions use.
 fn export_conditions(facts: &ConditionFacts, conditions: &[String]) -> Vec<Option<Json>> {
     let mut statements = Vec::new();
     if facts.reads_length {

@@ -83,8 +83,8 @@ pub(super) fn repair_document(original: &str, error: JsonError) -> Result<Repair
     Ok(RepairedDocument { text, value, unreadable })
 }
 
-/// Returns the byte range of the value at each path. `text` is the repaired text. The range of an
-/// unreadable value is the range in the original text.
+/// Returns the byte range of the value at each of `paths`. `text` is the repaired text. For a value
+/// that `unreadable` lists, the range is its range in the original text.
 pub(super) fn locate_values(
     text: &str,
     unreadable: &[Unreadable],

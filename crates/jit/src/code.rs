@@ -318,8 +318,9 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         Some(self.call_segment(search, first_route))
     }
 
-    /// Calls a compiled function with this machine (state of a decision). Precondition: the
-    /// function belongs to the code for which the machine was created.
+    /// Calls a compiled function with this machine (state of a decision), and returns its encoded
+    /// result. The search begins with route `first_route`, counted from the start of the function's
+    /// segment. Precondition: the function belongs to the code for which the machine was created.
     #[inline(always)]
     fn call_segment(&mut self, SegmentFn(search): SegmentFn, first_route: usize) -> u64 {
         // SAFETY: the code was compiled from verified bytecode for a machine of this layout. The

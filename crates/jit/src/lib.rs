@@ -77,7 +77,7 @@ impl JitCode {
     }
 }
 
-/// Checks that the code generator supports the processor and system.
+/// Returns an error if the code generator does not support this processor or system.
 pub fn check_available() -> Result<(), JitError> {
     target_isa().map(drop)
 }

@@ -133,10 +133,10 @@ impl Arena {
         Some(SavedRepeats(outer))
     }
 
-    /// Returns the blocks that enclose the content of a new `each` block over a list with
-    /// `element_count` elements: the current ones and the new block. `None` if there are too many
-    /// elements. `nesting` counts the nested `each` blocks and quantifiers from the new block
-    /// inwards. It is 1 if the new block contains neither.
+    /// Returns the `each` blocks that enclose the content of a new `each` block: the current blocks
+    /// and the new one. `element_count` is the length of the new block's list. `nesting` counts the
+    /// nested `each` blocks and quantifiers from the new block inwards; it is 1 if the new block
+    /// contains neither. `None` if there are too many elements.
     pub fn blocks_inside_each(&self, nesting: u32, element_count: usize) -> Option<EachBlocks> {
         let (element_count, EachBlocks { block_count, repeats }) =
             (element_count as u64, self.each_blocks.get());

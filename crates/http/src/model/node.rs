@@ -18,13 +18,13 @@ const REQUEST_FIELDS: [&str; 7] = [
     "response_format",
 ];
 /// The config fields of an `LLM` node other than [`REQUEST_FIELDS`]; any further field is an error.
-/// The engine that runs the workflow enforces `timeout`.
+/// `timeout` is accepted here, but the engine that runs the workflow enforces it.
 const OTHER_CONFIG_FIELDS: [&str; 5] = ["model", "prompt", "messages", "system_prompt", "timeout"];
 
 /// Returns the factory of `LLM` nodes, for `CoordinatorBuilder::node_kind`. A node sends its
-/// `system_prompt`, its `messages` and its `prompt`, in this order. The program chooses the model:
-/// the `model` of a config is ignored. The output has the answer as `text`, the `model`, the
-/// `finish_reason` and the `usage`.
+/// `system_prompt`, its `messages` and its `prompt`, in this order. Every node asks the given
+/// `model`; the field `model` of a node's config is ignored. The output has the answer as `text`,
+/// the `model`, the `finish_reason` and the `usage`.
 /// ```no_run
 /// use rulec_http::{AllowedHosts, ChatModel, HttpClient, Limits, llm_node};
 /// use rulec_runtime::payload::{Coordinator, Judges};

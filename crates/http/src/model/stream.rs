@@ -1,6 +1,7 @@
-//! Reads a streamed model response: server-sent events of a chat-completions endpoint, one
-//! `data: {…}` line each. The events are combined into the response that the endpoint would have
-//! sent without streaming. The model's reason is passed to the caller while it arrives.
+//! Reads a streamed model response: server-sent events of a chat-completions endpoint, one `data:
+//! {…}` line each. The events are combined into the response that the endpoint would have sent
+//! without streaming. The caller gets the reason that the model gives for its choice while the
+//! reason arrives.
 
 use crate::secret::{Secret, StreamMask};
 use rulec::prompt::REASON;
@@ -20,7 +21,8 @@ pub(super) struct StreamedResponse {
     /// The name and the arguments of each tool call, as far as they have arrived.
     tool_calls: Vec<(String, String)>,
     reason_reader: ReasonReader,
-    /// Masks the request's secrets in the reason, because an endpoint may repeat them.
+    /// Masks the request's secrets in the reason that the model gives, because an endpoint may
+    /// repeat the secrets there.
     secret_mask: StreamMask,
     /// The first event that is not part of a model's response, such as an error of the endpoint;
     /// `None` if there is none so far.
@@ -42,8 +44,8 @@ impl StreamedResponse {
         }
     }
 
-    /// Adds a piece of the response's body, and passes the new part of the model's reason to
-    /// `on_reason`.
+    /// Adds a piece of the response's body. Passes to `on_reason` what the piece adds to the reason
+    /// that the model gives for its choice.
     pub(super) fn add_piece(&mut self, piece: &[u8], on_reason: &mut (dyn FnMut(&str) + Send)) {
         let mut rest = piece;
         // Only the new piece is searched, because the incomplete line may be long.
@@ -58,8 +60,8 @@ impl StreamedResponse {
         self.incomplete_line.extend_from_slice(rest);
     }
 
-    /// Passes on the end of the reason, which was held back because it could be the start of a
-    /// secret.
+    /// Passes the end of the model's reason to `on_reason`. The end was held back because it could
+    /// have been the start of a secret. Must be called after the last piece.
     pub(super) fn pass_end_of_reason(&mut self, on_reason: &mut (dyn FnMut(&str) + Send)) {
         pass_reason_on(&self.secret_mask.take_held_back(), on_reason);
     }
@@ -95,8 +97,8 @@ impl StreamedResponse {
         }
     }
 
-    /// True if at least a part of the model's reason was passed to the caller. If false, the reason
-    /// in the complete response must still be passed to the caller.
+    /// True if at least a part of the model's reason has been passed to `on_reason`. If false, the
+    /// caller must read the reason from the complete response.
     pub(super) fn has_reason(&self) -> bool {
         self.reason_reader.has_text
     }

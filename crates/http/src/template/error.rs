@@ -116,7 +116,7 @@ pub enum FillReason {
         /// The source that has no such value: the arguments of the call, or the context of the
         /// conversation.
         wanted_from: Source,
-        /// The names that have a value in this source, to suggest a correction.
+        /// The names of all values in the source `wanted_from`, to suggest a correction.
         known: Vec<String>,
     },
     /// The value is null, which can only fill a string of the body that consists of this

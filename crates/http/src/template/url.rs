@@ -42,7 +42,7 @@ impl UrlTemplate {
             .collect()
     }
 
-    /// Checks that the URL has no placeholder in scheme, host or port.
+    /// Returns an error if the URL has a placeholder in its scheme, host or port.
     fn check_host_is_literal(&self) -> Result<(), TemplateError> {
         let Some(placeholder) = self.text.placeholders().next() else { return Ok(()) };
         let is_host_literal = match self.text.pieces.first() {

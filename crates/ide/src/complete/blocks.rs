@@ -52,7 +52,7 @@ impl<'a> CompletionContext<'a> {
     }
 
     /// Returns the index of the last `given` or `expect` in the braces of a test, which open at the
-    /// token `open`.
+    /// token `open`. `None` if neither is written yet.
     fn test_clause(&self, open: usize) -> Option<usize> {
         (open + 1..self.tokens_before.len()).rev().find(|index| {
             matches!(self.word(*index), "given" | "expect")
@@ -61,8 +61,9 @@ impl<'a> CompletionContext<'a> {
         })
     }
 
-    /// Returns the completion items inside a record or list in a test. After `given PATH =`, the
-    /// fields of the value that the test does not give yet, or the values of a field.
+    /// Returns the completion items inside a record or list in a test. In the value of a `given`,
+    /// these are the fields that the record does not have yet, or the values that a field may have.
+    /// `last` is the token before the position.
     pub(super) fn inner_test_items(&self, last: Token) -> Vec<CompletionItem> {
         let clause = self.scope.brackets.first().and_then(|open| self.test_clause(*open));
         let Some(clause) = clause.filter(|clause| self.word(*clause) == "given") else {
@@ -81,14 +82,16 @@ impl<'a> CompletionContext<'a> {
         }
     }
 
-    /// Returns the values that a test can give at the position; empty in an expectation.
+    /// Returns the values that can be written at the position inside a record or list of a `given`.
+    /// Empty inside an `expect`.
     pub(super) fn inner_test_values(&self) -> Vec<CompletionItem> {
         let clause = self.scope.brackets.first().and_then(|open| self.test_clause(*open));
         let clause = clause.filter(|clause| self.word(*clause) == "given");
         clause.map_or(Vec::new(), |clause| self.given_value_items(clause))
     }
 
-    /// Returns the fields that a record at a path of a `given` may have.
+    /// Returns completion items for the fields of a record in the value of a `given`. `path` is the
+    /// path from the input message to the record.
     fn fields_of_given(&self, path: &[&'a str]) -> Vec<CompletionItem> {
         let field = |name: &str| new_item(CompletionKind::Field, name, String::new());
         let mut items = match path {
@@ -114,7 +117,7 @@ impl<'a> CompletionContext<'a> {
     }
 
     /// Returns the values that can be written at the position in a `given`: the values of an
-    /// enumeration, or `true` and `false`.
+    /// enumeration, or constant words such as `true`. `clause` is the index of the token `given`.
     fn given_value_items(&self, clause: usize) -> Vec<CompletionItem> {
         let path = self.given_path(clause);
         let path = match path.as_slice() {
@@ -135,7 +138,7 @@ impl<'a> CompletionContext<'a> {
     }
 
     /// Returns the path of the value at the position: the path after the word `given`, continued
-    /// within the records and lists that are open.
+    /// within the records and lists that are open. `clause` is the index of the token `given`.
     fn given_path(&self, clause: usize) -> Vec<&'a str> {
         let end = self.tokens_before.len();
         let equals = (clause..end).find(|index| self.word(*index) == "=").unwrap_or(end);
@@ -160,7 +163,8 @@ impl<'a> CompletionContext<'a> {
         path
     }
 
-    /// Returns the completion items where only a constant may be written.
+    /// Returns the completion items where only a constant may be written: lists, `let`s and
+    /// constant words after a colon, otherwise none. `last` is the token before the position.
     pub(super) fn constant_items(&self, last: Token) -> Vec<CompletionItem> {
         match last.kind {
             TokenKind::Colon => {
@@ -173,6 +177,8 @@ impl<'a> CompletionContext<'a> {
     }
 
     /// Returns the words that can follow in the braces of a choice, which open at the token `open`.
+    /// `last` is the token before the position. `begins_item` is true if a new branch may begin at
+    /// the position.
     pub(super) fn choice_items(&self, open: usize, last: Token, begins_item: bool) -> Vec<CompletionItem> {
         let end = self.tokens_before.len();
         let is_clause = |index: &usize| {
@@ -217,8 +223,9 @@ impl<'a> CompletionContext<'a> {
         depth == 0
     }
 
-    /// Returns the completion items in the braces of an intent: its lists that are not written yet,
-    /// or after their words the lists of the rules.
+    /// Returns the completion items in the braces of an intent: each of the words `keywords` and
+    /// `examples` that is not written yet. Directly after one of these words: the `list` statements
+    /// of the rules.
     pub(super) fn intent_items(&self, open: usize) -> Vec<CompletionItem> {
         if matches!(self.last_word(), "keywords" | "examples") {
             return self.symbol_items(&[DeclarationKind::List]);
@@ -284,8 +291,8 @@ impl<'a> CompletionContext<'a> {
         items
     }
 
-    /// Returns the nodes of the workflow at the position. Finds them in the tokens, because the
-    /// statement may have errors.
+    /// Returns completion items for the nodes of the workflow that contains the position. Finds the
+    /// nodes in the tokens, because the statement may have errors.
     fn node_items(&self) -> Vec<CompletionItem> {
         let text_of = |index: usize| self.tokens.get(index).map_or("", |token| token.text(self.text));
         let (mut items, mut depth) = (Vec::new(), 0usize);
@@ -309,7 +316,7 @@ impl<'a> CompletionContext<'a> {
     }
 
     /// Returns the completion items in the settings of a workflow's node, whose braces open at the
-    /// token `open`.
+    /// token `open`. `last` is the token before the position.
     pub(super) fn node_setting_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
         match last.kind {
             TokenKind::OpenBrace | TokenKind::Comma if self.scope.brackets.len() == 2 => {

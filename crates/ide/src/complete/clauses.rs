@@ -74,6 +74,7 @@ impl CompletionContext<'_> {
     }
 
     /// Returns the completion items for a position that is outside all brackets of the statement.
+    /// `last` is the token before the position.
     fn head_items(&self, last: Token) -> Vec<CompletionItem> {
         let distance = self.tokens_before.len() - 1 - self.scope.first;
         let word = self.last_word();
@@ -115,7 +116,8 @@ impl CompletionContext<'_> {
         }
     }
 
-    /// Returns the words and lists that can follow in a `flow` statement.
+    /// Returns the words, and the names of `list` statements, that can follow in a `flow`
+    /// statement. `last` is the token before the position.
     fn flow_items(&self, last: Token) -> Vec<CompletionItem> {
         let end = self.tokens_before.len();
         let lists = || self.symbol_items(&[DeclarationKind::List]);
@@ -142,7 +144,8 @@ impl CompletionContext<'_> {
         }
     }
 
-    /// Returns the completion items inside square brackets: none where only texts are allowed.
+    /// Returns the completion items inside square brackets. Empty in statements whose lists contain
+    /// only texts, such as `intent`. `last` is the token before the position.
     fn list_items(&self, last: Token) -> Vec<CompletionItem> {
         let outermost = self.scope.brackets.first().copied().unwrap_or_default();
         match self.scope.head {
@@ -158,8 +161,8 @@ impl CompletionContext<'_> {
     }
 
     /// Returns the words that can begin the next clause of a `history` statement. The clauses are,
-    /// in this order: `by` (the key of the messages), `keep` (how long messages are kept) and
-    /// `at most` (how many messages are kept per key).
+    /// in this order: `by` (the key of the messages), `keep` (how long messages are kept) and `at
+    /// most` (how many messages are kept per key). `last` is the token before the position.
     fn history_items(&self, last: Token) -> Vec<CompletionItem> {
         let (begins, word) = (self.tokens_before.len() - 1 == self.scope.first, self.last_word());
         if !begins && (!last.kind.ends_operand() || matches!(word, "keep" | "at" | "most")) {
@@ -194,8 +197,8 @@ impl CompletionContext<'_> {
         }
     }
 
-    /// Returns the completion items for a target: the handlers and `goto` directly after `->`,
-    /// otherwise none.
+    /// Returns the completion items for a target: the handlers and `goto` if `last`, the token
+    /// before the position, is `->`. Otherwise none.
     fn target_items(&self, last: Token) -> Vec<CompletionItem> {
         if last.kind != TokenKind::Arrow {
             return Vec::new();
@@ -216,8 +219,8 @@ impl CompletionContext<'_> {
         })
     }
 
-    /// Returns the completion items inside an expression: operators after an operand, otherwise
-    /// names and values.
+    /// Returns the completion items inside an expression: operators if `last`, the token before the
+    /// position, ends an operand. Otherwise names and values.
     pub(super) fn expression_items(&self, last: Token) -> Vec<CompletionItem> {
         let end = self.tokens_before.len() - 1;
         if let Some(items) = self.negated_operator_items() {
@@ -250,7 +253,8 @@ impl CompletionContext<'_> {
         items
     }
 
-    /// Returns the completion items inside parentheses, which open at the token `open`.
+    /// Returns the completion items inside parentheses, which open at the token `open`. `last` is
+    /// the token before the position.
     fn parenthesis_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
         if self.is_declaration(open) {
             return if last.kind == TokenKind::Colon { self.type_items() } else { Vec::new() };
@@ -275,8 +279,8 @@ impl CompletionContext<'_> {
         items
     }
 
-    /// True if the token before the position follows a comma or an opening bracket. This token is
-    /// then a key whose colon is not written yet. False if the token is itself the bracket `open`.
+    /// True if the token before the position is a key whose colon is not written yet: it follows a
+    /// comma or an opening bracket. False if it is itself the bracket `open`.
     pub(super) fn is_key_position(&self, open: usize) -> bool {
         let last = self.tokens_before.len() - 1;
         last > open && matches!(self.word_before(last), "(" | "{" | ",")
@@ -310,7 +314,7 @@ impl CompletionContext<'_> {
         items
     }
 
-    /// True if the bracket at `open` contains declarations of fields or parameters.
+    /// True if the bracket at the token `open` contains declarations of fields or parameters.
     fn is_declaration(&self, open: usize) -> bool {
         match self.scope.head {
             "input" | "type" => true,
@@ -327,7 +331,8 @@ impl CompletionContext<'_> {
         }
     }
 
-    /// True if the bracket at `open` belongs to a target: the arguments or metadata of a handler.
+    /// True if the bracket at the token `open` contains the arguments or the metadata of a target
+    /// (the handler after `->`).
     fn is_target(&self, open: usize) -> bool {
         let may_have_target = matches!(self.scope.head, "route" | "default" | "test");
         let arrow =
@@ -343,7 +348,8 @@ impl CompletionContext<'_> {
             })
     }
 
-    /// Returns the completion items inside braces, which open at the token `open`.
+    /// Returns the completion items inside braces, which open at the token `open`. `last` is the
+    /// token before the position.
     fn brace_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
         if self.is_declaration(open) {
             return if last.kind == TokenKind::Colon { self.type_items() } else { Vec::new() };
@@ -402,8 +408,9 @@ impl CompletionContext<'_> {
         }
     }
 
-    /// Returns the completion items inside metadata. At the place of a key, they are the metadata
-    /// keys that other routes use; after a key's colon, they are constants.
+    /// Returns the completion items inside metadata, whose brace opens at the token `open`. At the
+    /// place of a key, they are the metadata keys that other routes use; after a key's colon, they
+    /// are constants. `last` is the token before the position.
     fn metadata_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
         match last.kind {
             TokenKind::OpenBrace | TokenKind::Comma => {
@@ -416,6 +423,7 @@ impl CompletionContext<'_> {
         }
     }
     /// Returns the completion items in the braces of `flow tool`, which open at the token `open`.
+    /// `last` is the token before the position.
     fn flow_tool_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
         if self.word(self.scope.first + 1) != "tool" {
             return Vec::new();

@@ -91,10 +91,10 @@ impl<'a> CompletionContext<'a> {
         (!items.is_empty()).then_some(items)
     }
 
-    /// Returns the kind and path under which the fields of a parameter's type are declared. For the
-    /// parameter `o: Order`, they are a type field and the path `Order`. The parameter `name`
-    /// belongs to the `def` or `group` at the position, and its declaration precedes the token
-    /// `before`. `None` if there is no such parameter.
+    /// Finds the fields of the type of the parameter `name`: returns the kind `TypeField` and the
+    /// name of the type, `Order` for the parameter `o: Order`. The parameter belongs to the `def`
+    /// or `group` at the position, and its declaration precedes the token `before`. `None` if there
+    /// is no such parameter.
     fn type_of_parameter(&self, name: &str, before: usize) -> Option<(DeclarationKind, Vec<String>)> {
         if !matches!(self.scope.head, "def" | "group") {
             return None;
@@ -109,7 +109,7 @@ impl<'a> CompletionContext<'a> {
     }
 
     /// Returns completion items after `expect TABLE.`: the results that a test can expect of a
-    /// table, choice or payload.
+    /// table, choice or payload. `path` contains its name; empty if it has another length.
     fn expected_member_items(&self, path: &[&str]) -> Vec<CompletionItem> {
         let [owner] = path else { return Vec::new() };
         let kinds = [DeclarationKind::Route, DeclarationKind::Branch];
@@ -124,8 +124,8 @@ impl<'a> CompletionContext<'a> {
         self.analysis.index.symbols_of_kinds(kinds).map(|symbol| self.symbol_item(symbol)).collect()
     }
 
-    /// Returns completion items for the declared names that belong to `owner`, such as the
-    /// parameters of a handler.
+    /// Returns completion items for the declared names of the kind `kind` that belong to `owner`,
+    /// such as the parameters of a handler.
     pub(super) fn inner_symbol_items(&self, kind: DeclarationKind, owner: &[&str]) -> Vec<CompletionItem> {
         let owner = (kind, owner.iter().map(|name| (*name).to_owned()).collect());
         let inner = self.analysis.index.fields_declared_in(&owner);
@@ -271,7 +271,8 @@ pub(super) fn unquote_name(name: &str) -> &str {
     name.trim_matches('`')
 }
 
-/// Returns a field's name as the key of a record, where also reserved words need no quotes.
+/// Returns a field's name as the key of a record. The key is in quotes only if the name contains
+/// characters other than letters, digits and `_`.
 pub(super) fn record_key(name: &str) -> String {
     let is_plain = name.chars().all(|c| c.is_alphanumeric() || c == '_');
     if is_plain { name.to_owned() } else { quote_string(name) }

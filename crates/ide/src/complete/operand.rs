@@ -202,7 +202,8 @@ impl<'a> CompletionContext<'a> {
         (Vec::new(), end)
     }
 
-    /// Returns the index of the opening bracket for the closing bracket at `close`.
+    /// Returns the index of the opening bracket for the closing bracket at `close`. `None` if there
+    /// is none.
     fn opening_bracket(&self, close: usize) -> Option<usize> {
         let mut depth = 0usize;
         (0..=close).rev().find(|index| {
@@ -230,7 +231,7 @@ impl<'a> CompletionContext<'a> {
     }
 
     /// Returns the path that a local name refers to, and the index of the token that declares the
-    /// name.
+    /// name. `None` if no `name` is declared before the token `before`, or it refers to no path.
     fn value_of_local(&self, name: &str, before: usize) -> Option<(Vec<&'a str>, usize)> {
         (self.scope.first..before).rev().find_map(|index| {
             if unquote_name(self.word(index)) != name || is_member(self.tokens_before, index) {
@@ -248,7 +249,8 @@ impl<'a> CompletionContext<'a> {
         })
     }
 
-    /// Returns the names of the path that starts at the token with the index `start`.
+    /// Returns the names of the path that starts at the token with the index `start`. `None` if
+    /// there is no path, or if one of its brackets is not closed.
     fn path_after(&self, start: usize) -> Option<Vec<&'a str>> {
         let mut end = start;
         while let Some(token) = self.tokens_before.get(end) {
@@ -271,7 +273,8 @@ impl<'a> CompletionContext<'a> {
         Some(self.path_before(end).0).filter(|path| !path.is_empty())
     }
 
-    /// Returns the kinds that the value of a path may have; `None` if they are unknown.
+    /// Returns the kinds that the value of a path may have; `None` if they are unknown. `start` is
+    /// the index of the path's first token.
     fn kinds_of_path(&self, path: &[&'a str], start: usize) -> Option<KindSet> {
         let path = self.expand_path(path, start);
         self.type_from_let(&path).map(|ty| ty.kinds).or_else(|| self.analysis.facts.kinds(&path))
@@ -311,8 +314,8 @@ impl<'a> CompletionContext<'a> {
         self.values_of_path(&expanded, &path.join("."))
     }
 
-    /// Returns the values of the enumeration that the field at a path of the message has as its
-    /// type.
+    /// If the message field at `path` has an enumeration as its type, returns completion items for
+    /// the values of the enumeration. Otherwise returns none.
     pub(super) fn enumeration_items_of(&self, path: &[&str]) -> Vec<CompletionItem> {
         self.values_of_path(path, &path.join("."))
     }

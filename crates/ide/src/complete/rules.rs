@@ -7,14 +7,15 @@ use super::{CompletionContext, CompletionItem, keyword_item};
 use crate::DeclarationKind;
 use rulec_syntax::lex::{Token, TokenKind};
 
-/// Words that begin an item of a payload.
+/// Words that begin an item, such as a requirement, in the braces of a payload.
 const ITEM_WORDS: [&str; 7] = ["require", "forbid", "let", "each", "include", "closed", "compiles"];
-/// Words that end a condition of a payload: the outcome of a violation follows them.
+/// Words that can follow a condition of a payload. They begin the clause that says what happens if
+/// a value violates the condition.
 const OUTCOME_WORDS: [&str; 5] = ["else", "default", "clamp", "remove", "warning"];
 
 impl CompletionContext<'_> {
     /// Returns the completion items in the braces of a payload, a group or an `each`, which open at
-    /// the token `open`.
+    /// the token `open`. `last` is the token before the position.
     pub(super) fn payload_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
         if self.word_before(open) == ":" {
             // The fields of a record type.
@@ -59,8 +60,8 @@ impl CompletionContext<'_> {
         }
     }
 
-    /// Returns the completion items of an expression in a payload: names also of its fields. None
-    /// directly after a clause that a text follows.
+    /// Returns the completion items for an expression in a payload. Empty directly after a word
+    /// that a text follows, such as `warning`. `last` is the token before the position.
     pub(super) fn rule_value_items(&self, last: Token) -> Vec<CompletionItem> {
         match self.last_word() {
             "at" => {
@@ -75,21 +76,22 @@ impl CompletionContext<'_> {
         }
     }
 
-    /// True if the position is in the value of an `if`, whose `else` a value follows.
+    /// True if an `if` precedes the position in its rule. An `else` before the position then
+    /// belongs to this `if`, so a value follows the `else`.
     fn has_if(&self) -> bool {
         let words = (self.scope.first..self.tokens_before.len()).rev().map(|index| self.word(index));
         words.take_while(|word| !matches!(*word, "require" | "forbid" | ";")).any(|word| word == "if")
     }
 
-    /// True if the token before the position demands something, so that a line break does not end
-    /// the item.
+    /// True if the token before the position does not end an operand, so that the item continues on
+    /// the next line.
     fn is_open_clause(&self) -> bool {
         let last = self.tokens_before.len() - 1;
         !self.ends_operand(last)
     }
 
-    /// Returns the index of the first token of the item at the position. `open` is the index of the
-    /// brace around the items.
+    /// Returns the index of the first token of the item (such as a field or requirement) at the
+    /// position. `open` is the index of the brace around the items. `None` if no item has begun.
     fn item_start(&self, open: usize) -> Option<usize> {
         let (mut start, mut depth) = (None, 0usize);
         for index in open + 1..self.tokens_before.len() {
@@ -132,7 +134,8 @@ impl CompletionContext<'_> {
         items
     }
 
-    /// True if the colon of a requirement is written before the position.
+    /// True if the requirement that starts at the token `start` already has its colon before the
+    /// position.
     fn colon_after(&self, start: usize) -> bool {
         let mut depth = 0usize;
         self.tokens_before[start..].iter().any(|token| {
@@ -142,7 +145,8 @@ impl CompletionContext<'_> {
         })
     }
 
-    /// Returns the outcomes of a violation that the item at `start` does not have yet.
+    /// Returns the words, such as `clamp`, that say what happens if a value violates the condition.
+    /// Words that the item at the token `start` already has are left out.
     fn outcome_items(&self, start: usize) -> Vec<CompletionItem> {
         let written: Vec<&str> = (start..self.tokens_before.len()).map(|index| self.word(index)).collect();
         let mut items: Vec<CompletionItem> =
@@ -154,7 +158,8 @@ impl CompletionContext<'_> {
         items
     }
 
-    /// Returns the completion items in the head of an `each`, which starts at the token `start`.
+    /// Returns the completion items in the head of an `each` (a block of rules for each element of
+    /// a list). The head starts at the token `start`.
     fn each_items(&self, start: usize, last: Token) -> Vec<CompletionItem> {
         let end = self.tokens_before.len();
         let has_in = (start..end).any(|index| self.word(index) == "in");
@@ -171,8 +176,8 @@ impl CompletionContext<'_> {
         }
     }
 
-    /// Returns the completion items in the declaration of a payload's field, which starts at the
-    /// token `start`.
+    /// Returns the completion items in the declaration of a payload's field. The declaration starts
+    /// at the token `start`, and `last` is the token before the position.
     fn field_items(&self, start: usize, last: Token) -> Vec<CompletionItem> {
         let end = self.tokens_before.len();
         if last.kind == TokenKind::Colon && self.is_field_key() {
@@ -195,7 +200,8 @@ impl CompletionContext<'_> {
         }
     }
 
-    /// Returns the names that the value of a field's clause may have: lists, constants and fields.
+    /// Returns completion items for the values that can follow a word such as `default` in the
+    /// declaration of a field: lists, `let`s, message fields and constant words.
     fn constant_or_field_items(&self) -> Vec<CompletionItem> {
         let mut items = self.symbol_items(&[DeclarationKind::List, DeclarationKind::Let]);
         items.extend(self.message_fields());

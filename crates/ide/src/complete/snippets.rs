@@ -80,8 +80,8 @@ pub(crate) fn skeleton(word: &str) -> Option<Snippet> {
     Some(Snippet::from_template(template))
 }
 
-/// Returns the call of a function with placeholders for the parameters that it needs. A text after
-/// the first parameter is usually a constant, so its placeholder is in quotes.
+/// Returns the call of a function with placeholders for the required parameters. The placeholder of
+/// a text parameter is in quotes unless it is the first, because later texts are usually constants.
 pub(super) fn call_of_function(info: &FnInfo) -> Snippet {
     let required = &info.params[..info.params.len() - info.optional];
     let argument = |(index, (name, kinds)): (usize, &(&str, KindSet))| match *kinds {
@@ -126,8 +126,9 @@ impl CompletionContext<'_> {
     }
 
     /// Returns the completion items for the declared names of these kinds. The item of a `def`,
-    /// host function or handler inserts a call with a placeholder for each required parameter.
-    /// The arguments of a handler are written with their names.
+    /// host function or handler inserts a call with a placeholder for each required parameter. In
+    /// the call of a handler, each argument follows the name of its parameter. A handler without
+    /// parameters is inserted as a name only.
     pub(super) fn callable_items(&self, kinds: &[DeclarationKind]) -> Vec<CompletionItem> {
         let index = &self.analysis.index;
         let mut parameters: HashMap<&[String], Vec<&Symbol>> = HashMap::new();

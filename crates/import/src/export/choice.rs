@@ -1,5 +1,5 @@
-//! Writes choices of the rules as JSON of the other system. A single choice is the whole document;
-//! several choices are a list.
+//! Writes choices of the rules as JSON, in the format of [`System::Choice`](crate::System::Choice).
+//! A single choice is the whole document; several choices are a list.
 
 use super::comparison::write_condition;
 use super::routes::description;
@@ -124,7 +124,8 @@ fn take_original_names(
 /// A branch of a choice in the rules.
 enum SourceBranch<'r> {
     Rule(&'r Rule),
-    /// The warning about a branch without conditions, which the compiled rules do not contain.
+    /// A branch without conditions. The compiled rules do not contain such a branch, so this is the
+    /// compiler's warning about it.
     Unusable(&'r Diagnostic),
 }
 

@@ -1,7 +1,6 @@
-//! Writes the conditions of message routes as JSON of the other system. Some JSON conditions have
-//! no direct counterpart in rules, so the importer writes them in another form. For example, one
-//! `ErrorCondition` becomes two comparisons. This module recognizes these forms and writes the
-//! original condition again.
+//! Writes the conditions of message routes as JSON. Some JSON conditions have no direct counterpart
+//! in rules, so the importer writes them in another form. For example, one `ErrorCondition` becomes
+//! two comparisons. This module recognizes these forms and writes the original condition again.
 
 use super::{WriteResult, constant, ignores_case, message_path, pattern, unknown_condition};
 use crate::derived::{LENGTH_STATEMENT, urgency_statements};

@@ -1,4 +1,5 @@
-//! Writes flows, and the tool that executes them, as JSON of the other system.
+//! Writes flows, and the tool that executes them, as JSON, in the format of
+//! [`System::Flows`](crate::System::Flows).
 
 use super::{ItemList, WriteResult, constant, ignores_case, kept, key_step, pattern};
 use crate::executor::{EXECUTOR_NAME, parameters_schema, with_description};
@@ -48,7 +49,8 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
     document
 }
 
-/// True for the empty tool that an import writes for a document without flows.
+/// True if an import wrote the tool only because the document had no flows. An export leaves out
+/// such a tool.
 fn is_empty_imported_tool(rules: &Rules, tool: &FlowTool) -> bool {
     rules.program().flows.is_empty()
         && tool.description.is_empty()
@@ -174,7 +176,7 @@ fn compares_with_pattern(test: &Predicate, pattern: &str, literal: bool) -> bool
 }
 
 /// Writes the tool that executes flows. `kept` contains the members of the tool that an import kept
-/// in a comment.
+/// in a comment. Returns an error if the tool is not called [`EXECUTOR_NAME`].
 fn write_tool(tool: &FlowTool, mut kept: Map<String, Json>) -> WriteResult<Json> {
     if &*tool.name != EXECUTOR_NAME {
         return Err(message!("the tool that executes flows must be called `{EXECUTOR_NAME}`"));

@@ -1,4 +1,5 @@
-//! Writes message routes of the rules as JSON of the other system.
+//! Writes message routes of the rules as JSON, in the format of
+//! [`System::Routes`](crate::System::Routes).
 
 use super::condition::ConditionWriter;
 use super::{ItemList, WriteResult, document_name, kept, key_step};

@@ -277,9 +277,9 @@ impl Body<'_, '_, '_> {
         self.emit_bool_branch(is_true, targets);
     }
 
-    /// Lowers an `in` predicate with a constant list, which has the index `index` among the lists
-    /// of the bytecode. Short texts and integers are compared inline. Returns false if there is no
-    /// inline code for the predicate.
+    /// Lowers an `in` predicate with a constant list. `id` is the index of the predicate, and
+    /// `index` is the index of the list among the lists of the bytecode. Short texts and integers
+    /// are compared inline. Returns false if there is no inline code for the predicate.
     fn lower_membership(
         &mut self,
         id: u32,
