@@ -173,7 +173,8 @@ impl<'a> Value<'a> {
         matches!(self, Value::Missing)
     }
 
-    /// Returns a field of a dict or record; returns missing for other values.
+    /// Returns the value of a field of a dict or record. Missing if there is no such field, or if
+    /// this value is not a dict or record.
     #[must_use]
     pub fn field(self, name: &str) -> Value<'a> {
         match self {
@@ -369,8 +370,8 @@ pub fn grow_to_len<T: Default>(values: &mut Vec<T>, len: usize) {
     }
 }
 
-/// Parses a date and time as in RFC 3339; `None` for any other text. White space around it is
-/// ignored.
+/// Parses a date and time as in RFC 3339; `None` for any other text. White space at both ends of
+/// the text is ignored.
 pub fn parse_datetime(text: &str) -> Option<OffsetDateTime> {
     OffsetDateTime::parse(text.trim(), &Rfc3339).ok()
 }

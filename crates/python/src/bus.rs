@@ -19,7 +19,8 @@ use tokio::sync::Mutex;
 /// A Python event of any class, which a bus delivers.
 type PythonEvent = Arc<Py<PyAny>>;
 
-/// A type of events that a bus can carry: any Python object, or the decisions of a coordinator.
+/// A type of events that a bus can carry: any Python objects, or the events of a coordinator, which
+/// checks the decisions of a language model.
 pub trait Event: Clone + Send + Sync + 'static {
     fn from_python(event: &Bound<'_, PyAny>) -> PyResult<Self>;
     fn into_python(self, py: Python<'_>) -> PyResult<Py<PyAny>>;
@@ -148,7 +149,8 @@ pub struct Bus {
 }
 
 impl Bus {
-    /// Creates the Python object for the bus of a coordinator.
+    /// Creates the Python object for the bus on which a coordinator publishes the decisions of a
+    /// language model.
     pub fn of_decisions(bus: bus::Bus<DecisionEvent>, caller: CallerLoop) -> Bus {
         Bus { bus: AnyBus::Decisions(bus), caller }
     }

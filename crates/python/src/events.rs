@@ -1,5 +1,5 @@
 //! Python classes for the events about the decisions of a language model: proposed, accepted or
-//! rejected decisions, and failed nodes.
+//! rejected decisions, and failed nodes of workflows.
 
 use super::error::message_error;
 use super::judge::{Judgement, Violation};

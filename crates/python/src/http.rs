@@ -31,7 +31,8 @@ pub fn http_error(error: impl ToString) -> PyErr {
     HttpError::new_err(error.to_string())
 }
 
-/// A client that calls only the hosts that the program allows.
+/// A client that calls only the hosts that the program allows. The second field lists these hosts,
+/// for `repr`.
 #[pyclass(frozen, module = "rulec")]
 pub struct HttpClient(pub rulec_http::HttpClient, Names);
 
@@ -190,7 +191,8 @@ impl HttpHandler {
     }
 }
 
-/// A language model at an OpenAI-compatible endpoint for chat completions.
+/// A language model at an OpenAI-compatible endpoint for chat completions. The second field is the
+/// text for `repr`.
 #[pyclass(frozen, module = "rulec")]
 pub struct ChatModel(pub rulec_http::ChatModel, String);
 

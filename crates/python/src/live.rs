@@ -69,7 +69,7 @@ pub fn edit_error(py: Python<'_>, error: &EditError) -> PyErr {
     }
 }
 
-/// An edit of live rules. `LiveRules.edit` applies a list of edits at once.
+/// An edit of live rules, and its text for `repr`. `LiveRules.edit` applies a list of edits.
 #[pyclass(frozen, module = "rulec")]
 pub struct Edit(pub rulec::Edit, String);
 
@@ -126,7 +126,7 @@ impl Edit {
 #[pyclass(frozen, module = "rulec")]
 pub struct LiveRules {
     pub rules: rulec::LiveRules,
-    /// The Python functions that the rules call, by name. `snapshot` passes them on.
+    /// The Python functions that the rules call, by name. `snapshot` passes them to its result.
     functions: Option<Py<PyMapping>>,
 }
 
@@ -296,8 +296,8 @@ impl LiveRules {
         without_gil(py, || self.rules.contains(table, route)).map_err(|error| edit_error(py, &error))
     }
 
-    /// Compiles the pending edits into the rule set now. Otherwise a background thread does this
-    /// later.
+    /// Compiles the pending edits into the rule set now. Without this call, a background thread
+    /// compiles them later.
     fn merge(&self, py: Python<'_>) -> PyResult<()> {
         without_gil(py, || self.rules.merge()).map_err(|error| compile_error(py, &error))
     }

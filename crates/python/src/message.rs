@@ -427,14 +427,14 @@ impl TreeConverter<'_> {
 /// How to convert a value of a Python type that JSON lacks.
 #[derive(Clone, Copy)]
 enum Conversion {
-    /// A member of a Python enumeration. Its value is converted in its place.
+    /// A member of a Python enumeration, which is converted as the member's value.
     EnumMember,
     DateTime,
     Date,
     Text,
     Number,
-    /// A decimal number. It becomes its text at paths where rules read decimals, and elsewhere the
-    /// nearest float.
+    /// A decimal number, which is converted to text at paths where rules read decimals, and
+    /// elsewhere to the nearest float.
     Decimal,
     /// A NumPy scalar, converted as the equal Python scalar.
     Scalar,
