@@ -110,8 +110,8 @@ impl From<Tri> for Value<'_> {
 }
 
 impl<'a> Value<'a> {
-    /// Returns a view of a JSON value. Null becomes missing. `serde_json` reads an integer outside
-    /// -2^63 to 2^64-1 as the nearest float.
+    /// Returns a view of a JSON value. Null becomes missing. An integer outside -2^63 to 2^64-1
+    /// becomes a float, because `serde_json` has read it as the nearest float.
     pub fn from_json(json: &'a Json) -> Value<'a> {
         match json {
             Json::Null => Value::Missing,

@@ -88,7 +88,8 @@ pub async fn call_middleware<E: Event>(
     })
 }
 
-/// Adds Python middleware to a bus that is being built. `middleware` maps names to functions.
+/// Adds Python middleware to a bus that is being built. `middleware` maps names to functions, each
+/// call of which may take at most `time_limit` seconds.
 pub fn with_middleware<E: Event>(
     mut builder: bus::BusBuilder<E>,
     middleware: Option<&Bound<'_, PyMapping>>,

@@ -177,8 +177,8 @@ impl DecisionRejected {
         false
     }
 
-    /// The message of each violation. If the payload was not checked, the only message is the
-    /// feedback.
+    /// The path and the message of each violation, as one text. If there is no violation, because
+    /// the payload was not checked, the only text is the feedback.
     #[getter]
     fn errors(&self) -> Vec<String> {
         match self.0.violations() {
