@@ -27,7 +27,7 @@ pub enum Kind {
     /// The kind of 64-bit floats, which are never NaN or infinite.
     Float,
     String,
-    /// The kind of points in time, which are parsed from RFC 3339 text.
+    /// The kind of points in time, which messages contain as RFC 3339 text.
     DateTime,
     List,
     Dict,

@@ -54,7 +54,8 @@ pub(super) fn pluck<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     arena.build_list(values.filter(|value| !value.is_missing()))
 }
 
-/// Returns the sum of a list of numbers, or missing if an element is not a number.
+/// Returns the sum of a list of numbers. Missing if an element is not a number, or if the sum is
+/// out of range.
 pub(super) fn sum<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     let [list] = args else { return Value::Missing };
     list.elements().map_or(Value::Missing, |mut elements| {
