@@ -230,11 +230,12 @@ impl Timeline {
 /// time. One variant computes a hash instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WindowBound {
-    /// `within D`: the elements whose time is the operand or later.
+    /// `within D`: the elements that were recorded at the time in the operand, or later. This time
+    /// lies the duration D before the current time.
     Since,
-    /// `after q`: the elements after the element `q`, which is the operand.
+    /// `after q`: the elements after the element q, which is the operand.
     After,
-    /// `before q`: the elements before the element `q`, which is the operand.
+    /// `before q`: the elements before the element q, which is the operand.
     Before,
     /// Selects no elements: computes the hash of the operand, a text. Rules that compare a private
     /// text of an element are compiled to compare this hash, because the history contains only the

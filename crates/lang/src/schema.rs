@@ -21,7 +21,8 @@ pub struct InputViolation {
     /// The type of the field in the `input` declaration, or the type that was inferred from the
     /// rules.
     pub expected: String,
-    /// The type of the value that the message has at `path`, or `missing` if it has none.
+    /// The type of the value that the message has at `path`. `missing` if the message has none, and
+    /// `another text` for a text that the declared enumeration lacks.
     pub found: String,
     /// A likely cause of the violation; `None` if none is known. For a missing field, a key of the
     /// message with a similar spelling. For a field whose type was inferred, the statement that

@@ -21,7 +21,7 @@ pub struct FileSearch {
 impl FileSearch {
     /// Searches a folder and its subfolders for rule files. Skips hidden folders, `target`,
     /// `node_modules`, and symbolic links to folders. Also skips folders in another file system
-    /// than `file_system`. Stops at [`MAX_FILES`] and [`MAX_FOLDERS`].
+    /// than `file_system`. Stops when the maximum number of files or folders is reached.
     pub fn collect(&mut self, folder: &Path, file_system: Option<u64>) {
         let Ok(entries) = std::fs::read_dir(folder) else { return };
         self.folders += 1;

@@ -165,7 +165,7 @@ impl DecisionRejected {
         &self.0.feedback
     }
 
-    /// The kind of payload to propose instead; None if the rules name none.
+    /// The kind of payload to propose instead of the rejected one; None if the rules name none.
     #[getter]
     fn fallback(&self) -> Option<&str> {
         self.0.fallback.as_deref()

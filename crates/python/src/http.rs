@@ -321,7 +321,8 @@ impl ModelRequest {
     }
 }
 
-/// Converts the keyword arguments `arguments` and `context` of a call to JSON objects.
+/// Converts the keyword arguments `arguments` and `context` of a call to JSON objects, which are
+/// empty for None.
 pub fn call_values(
     arguments: Option<&Bound<'_, PyAny>>,
     context: Option<&Bound<'_, PyAny>>,

@@ -119,7 +119,8 @@ impl<T: Send + Sync> DerivedFromRules<T> {
         })
     }
 
-    /// Returns the value for the active rules.
+    /// Returns the value for the active rules. Computes the value again if the rules have changed
+    /// since the last call.
     pub fn get(&self, py: Python<'_>) -> PyResult<Arc<T>> {
         let current = self.rules.current(py)?;
         let known = {

@@ -360,13 +360,13 @@ impl WatchStatus {
         self.0.generation
     }
 
-    /// The number of versions that became active, including the first.
+    /// The number of versions of the files that became active, including the first.
     #[getter]
     fn loaded(&self) -> u64 {
         self.0.loaded
     }
 
-    /// The number of versions that were refused because they could not be loaded.
+    /// The number of versions of the files that were refused because they could not be loaded.
     #[getter]
     fn refused(&self) -> u64 {
         self.0.refused
