@@ -191,8 +191,8 @@ impl Timeline {
         self.times.partition_point(|at| *at < since)
     }
 
-    /// Inserts an element in the order of time, after other elements with the same time. Returns
-    /// its position. The positions of all later elements grow by 1.
+    /// Inserts an element that was recorded at the time `at`: after all elements of this time or
+    /// earlier. Returns its position. The positions of all later elements grow by 1.
     pub fn insert(&mut self, at: OffsetDateTime, mut element: Map<String, Json>) -> i64 {
         let index = self.times.partition_point(|time| *time <= at);
         let offset = i64::try_from(index).unwrap_or(i64::MAX);
