@@ -58,17 +58,18 @@ pub enum FnResult {
     ValuesOfFirst,
     /// The result has the same type as the first argument.
     LikeFirst,
-    /// The result is a number of the same kind as one of the arguments, as for `min`.
+    /// The result is a number whose kind is among the kinds of the arguments, as for `min`. An int
+    /// becomes a decimal if another argument is a decimal.
     LikeArguments,
     /// The result has the element type of the first argument.
     ElementOfFirst,
     /// The result has the type of the sum of the first argument's elements.
     SumOfFirst,
     Decimals,
-    /// The result is an int, or a decimal if a number of digits is given.
+    /// The result of `round`: an int, or a decimal if the second argument gives a number of digits.
     Rounded,
-    /// The result of `bucket`: an int. If the call selects the hash function of another system, an
-    /// int or a float.
+    /// The result of `bucket`: an int, or an int or float if a third argument selects the hash
+    /// function of another system.
     Bucket,
     /// The result is as in the inner variant, but can be missing although no argument is missing.
     /// The message explains when.

@@ -31,8 +31,8 @@ pub const POSITION_FIELD: &str = "#";
 /// by accident.
 pub const HASH_FIELD: &str = "#hash";
 
-/// The secret key for the hashes that replace private texts in a history. A store creates one key,
-/// and keeps it as long as the messages.
+/// The secret key for the hashes that replace private texts in a history. A store of recorded
+/// messages creates one key, and keeps the key as long as it keeps messages.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct HashKey([u8; 16]);
 
@@ -185,13 +185,14 @@ impl Timeline {
         self.elements.first().and_then(|first| recorded_position_of(Value::from_json(first))).unwrap_or(0)
     }
 
-    /// Returns the index of the first element whose time is `since` or later.
+    /// Returns the index of the first element whose time is `since` or later. Returns the number of
+    /// elements if all are earlier.
     pub fn first_since(&self, since: OffsetDateTime) -> usize {
         self.times.partition_point(|at| *at < since)
     }
 
-    /// Inserts an element in the order of time, after other elements with the same time. Returns
-    /// its position. The positions of all later elements grow by 1.
+    /// Inserts an element that was recorded at the time `at`: after all elements of this time or
+    /// earlier. Returns its position. The positions of all later elements grow by 1.
     pub fn insert(&mut self, at: OffsetDateTime, mut element: Map<String, Json>) -> i64 {
         let index = self.times.partition_point(|time| *time <= at);
         let offset = i64::try_from(index).unwrap_or(i64::MAX);
@@ -229,11 +230,12 @@ impl Timeline {
 /// time. One variant computes a hash instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WindowBound {
-    /// `within D`: the elements whose time is the operand or later.
+    /// `within D`: the elements that were recorded at the time in the operand, or later. This time
+    /// lies the duration D before the current time.
     Since,
-    /// `after q`: the elements after the element `q`, which is the operand.
+    /// `after q`: the elements after the element q, which is the operand.
     After,
-    /// `before q`: the elements before the element `q`, which is the operand.
+    /// `before q`: the elements before the element q, which is the operand.
     Before,
     /// Selects no elements: computes the hash of the operand, a text. Rules that compare a private
     /// text of an element are compiled to compare this hash, because the history contains only the
@@ -245,7 +247,8 @@ impl_codec!(enum WindowBound { 0 Since, 1 After, 2 Before, 3 Hashed });
 
 /// Returns the elements of a history (list of recorded messages) that a bound selects, such as the
 /// elements since a time. Missing if `list` is not a list, or if the operand does not have the type
-/// that the bound needs.
+/// that the bound needs. Also missing for the bound `Hashed`, which needs a key; see
+/// [`PastView::window`].
 pub fn window<'a>(list: Value<'a>, bound: WindowBound, operand: Value<'_>) -> Value<'a> {
     let Some(length) = list.list_len() else { return Value::Missing };
     match (bound, operand) {
@@ -402,7 +405,8 @@ impl Sum {
     }
 }
 
-/// Adds floats whose bits do not overlap, smallest first. Rounds the sum once to the nearest float.
+/// Returns the sum of `parts`, floats whose bits do not overlap, in ascending order of magnitude.
+/// The sum is rounded once, to the nearest float.
 fn round_expansion(parts: &[f64]) -> f64 {
     let Some((last, rest)) = parts.split_last() else { return 0.0 };
     let (mut high, mut rest) = (*last, rest);

@@ -121,8 +121,9 @@ impl<'t> Privacy<'t> {
         Some(if field.private { Privacy::Private(Some(&field.ty)) } else { Privacy::of_type(&field.ty) })
     }
 
-    /// Replaces the private values inside a value by [`MASK`], and the keys of private dicts too.
-    /// Null is not replaced, because it counts as missing.
+    /// Replaces the private values inside a value by [`MASK`], and the private keys too. A value
+    /// whose shape does not fit its declared type is replaced as a whole. Null is not replaced,
+    /// because it counts as missing.
     pub fn mask(self, json: Json) -> Json {
         match (self, json) {
             (Privacy::Public, json) => json,

@@ -21,7 +21,8 @@ pub struct InputViolation {
     /// The type of the field in the `input` declaration, or the type that was inferred from the
     /// rules.
     pub expected: String,
-    /// The type of the value that the message has at `path`, or `missing` if it has none.
+    /// The type of the value that the message has at `path`. `missing` if the message has none, and
+    /// `another text` for a text that the declared enumeration lacks.
     pub found: String,
     /// A likely cause of the violation; `None` if none is known. For a missing field, a key of the
     /// message with a similar spelling. For a field whose type was inferred, the statement that
@@ -127,8 +128,8 @@ pub fn find_nested_violation(record: &RecordType, object: &Json) -> Option<Input
     find_violation_in_fields(record, object, false, "")
 }
 
-/// Returns the first violation in the fields of an object. `path_prefix` precedes the names of the
-/// fields in paths. If `is_private` is true, the keys of dicts are not shown.
+/// Returns the first violation in the fields of an object. In the violation's path, `path_prefix`
+/// precedes the name of the field. If `is_private` is true, the path shows no keys of dicts.
 fn find_violation_in_fields(
     record: &RecordType,
     object: &Json,
@@ -149,7 +150,8 @@ fn find_violation_in_fields(
     })
 }
 
-/// Returns the first violation in a value of the type `ty`; `path` is the path of the value.
+/// Returns the first violation in a value of the type `ty`; `path` is the path of the value. If
+/// `is_private` is true, the violation's path shows no keys of dicts.
 fn find_violation_in_value(ty: &Ty, json: &Json, is_private: bool, path: String) -> Option<InputViolation> {
     if Value::from_json(json).read_as(ty.kinds).is_missing() {
         let expected = ty.fields().map_or_else(|| ty.to_string(), |_| "record".to_owned());
@@ -191,8 +193,9 @@ impl InputViolation {
     }
 }
 
-/// Adds to `violations` the violations in a record; `path` is the path of the record in the
-/// message. The keys of a private record are not shown.
+/// Adds to `violations` the violations in `map`, which should have the type `record_type`; `path`
+/// is the path of this record in the message. If `is_private` is true, no hint shows a key of the
+/// record.
 fn find_record_violations<'r>(
     record_type: &'r RecordType,
     map: &Map<String, Json>,

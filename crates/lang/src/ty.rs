@@ -27,7 +27,7 @@ pub enum Kind {
     /// The kind of 64-bit floats, which are never NaN or infinite.
     Float,
     String,
-    /// The kind of points in time, which are parsed from RFC 3339 text.
+    /// The kind of points in time, which messages contain as RFC 3339 text.
     DateTime,
     List,
     Dict,
@@ -134,9 +134,9 @@ impl KindSet {
         if KindSet::ALL.is_subset(self) { with_ints.union(KindSet::DECIMAL) } else { with_ints }
     }
 
-    /// Returns this set, and kinds whose values can be compared with its values. A set with
-    /// decimals is extended by ints, but not by floats, which decimals cannot be compared with. Any
-    /// other set with ints or floats is extended to both. Other kinds are comparable only with
+    /// Returns this set, extended by the kinds whose values can be compared with its values.
+    /// Decimals can be compared with ints, but not with floats. So a set with decimals is extended
+    /// by ints; any other set with ints or floats, by both. Other kinds are comparable only with
     /// themselves.
     #[must_use]
     pub fn with_comparable_kinds(self) -> KindSet {
@@ -147,9 +147,9 @@ impl KindSet {
         }
     }
 
-    /// Like [`KindSet::with_comparable_kinds`], for an operand of a comparison whose other operand
-    /// has the kinds `other`. If this set has ints and `other` has decimals, this set is extended
-    /// by decimals instead of floats.
+    /// Like [`KindSet::with_comparable_kinds`], for a comparison with an operand of the kinds
+    /// `other`. If this set has ints and `other` has decimals, this set is extended by decimals
+    /// instead of floats.
     #[must_use]
     pub fn comparable_kinds_with(self, other: KindSet) -> KindSet {
         let has_ints_with_decimals = self.overlaps(KindSet::INT) && other.overlaps(KindSet::DECIMAL);
@@ -159,8 +159,9 @@ impl KindSet {
         }
     }
 
-    /// Returns the kinds that either operand of a comparison may have: kinds of one operand that
-    /// are comparable with a kind of the other.
+    /// Returns the kinds that the operands of a comparison may have, if one has the kinds of this
+    /// set and the other the kinds `other`: the kinds of each operand that are comparable with a
+    /// kind of the other operand.
     #[must_use]
     pub fn shared_comparable_kinds(self, other: KindSet) -> KindSet {
         self.comparable_kinds_with(other).intersect(other.comparable_kinds_with(self))
@@ -358,8 +359,9 @@ impl Ty {
         }
     }
 
-    /// True if every value of this type is also a value of `other`. Element types and fields are
-    /// compared only if they are known for both types.
+    /// True if every value of this type is accepted where `other` is expected; an int is also
+    /// accepted as a float or decimal. Element types and fields are compared only if they are known
+    /// for both types.
     pub fn is_subtype_of(&self, other: &Ty) -> bool {
         if !self.kinds.is_subset(other.kinds.with_accepted_kinds()) {
             return false;

@@ -110,8 +110,8 @@ impl From<Tri> for Value<'_> {
 }
 
 impl<'a> Value<'a> {
-    /// Returns a view of a JSON value. Null becomes missing. `serde_json` reads an integer outside
-    /// -2^63 to 2^64-1 as the nearest float.
+    /// Returns a view of a JSON value. Null becomes missing. An integer outside -2^63 to 2^64-1
+    /// becomes a float, because `serde_json` has read it as the nearest float.
     pub fn from_json(json: &'a Json) -> Value<'a> {
         match json {
             Json::Null => Value::Missing,
@@ -173,7 +173,8 @@ impl<'a> Value<'a> {
         matches!(self, Value::Missing)
     }
 
-    /// Returns a field of a dict or record; returns missing for other values.
+    /// Returns the value of a field of a dict or record. Missing if there is no such field, or if
+    /// this value is not a dict or record.
     #[must_use]
     pub fn field(self, name: &str) -> Value<'a> {
         match self {
@@ -369,8 +370,8 @@ pub fn grow_to_len<T: Default>(values: &mut Vec<T>, len: usize) {
     }
 }
 
-/// Parses a date and time as in RFC 3339; `None` for any other text. White space around it is
-/// ignored.
+/// Parses a date and time as in RFC 3339; `None` for any other text. White space at both ends of
+/// the text is ignored.
 pub fn parse_datetime(text: &str) -> Option<OffsetDateTime> {
     OffsetDateTime::parse(text.trim(), &Rfc3339).ok()
 }

@@ -381,8 +381,9 @@ pub fn diagnostics(
     Ok(DocumentDiagnosticReportResult::Report(DocumentDiagnosticReport::Full(report)))
 }
 
-/// Formats the document. Returns one edit, which covers the range between the first and the last
-/// difference. The list of edits is empty if the document is already formatted.
+/// Formats the document. Returns one edit, which replaces the text between the first and the last
+/// difference. Returns no edit if the document is already formatted, and `None` if it cannot be
+/// found.
 pub fn format(workspace: &Workspace, params: DocumentFormattingParams) -> Answer<Option<Vec<TextEdit>>> {
     let Some((analyzed_file, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
     let original = analyzed_file.analysis.text(file);

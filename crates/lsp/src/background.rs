@@ -7,19 +7,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
 
-/// The stack of the thread in bytes. The compiler recurses as deeply as conditions are nested.
+/// Stack size of the compiling thread in bytes. The compiler recurses as deeply as conditions are
+/// nested.
 const STACK_BYTES: usize = 16 << 20;
 
-/// A report that a job has ended.
+/// A job of the compiling thread. When the job has ended, the thread sends it back to the server as
+/// a report.
 #[derive(Clone, Copy)]
 pub struct FinishedJob {
-    /// The revision of the workspace whose files the job compiled or analysed.
+    /// The revision of the workspace whose files the job compiles or analyses.
     pub revision: u64,
-    /// Whether the job also ran the analysis of how the rules affect each other.
+    /// Whether the job also runs the analysis of how the rules affect each other.
     pub runs_analysis: bool,
 }
 
-/// The thread that compiles. It runs at most one job at a time.
+/// Starts jobs on a compiling thread, at most one job at a time.
 pub struct Background {
     reports: Sender<FinishedJob>,
     /// The reports of jobs that have ended.
@@ -37,9 +39,9 @@ impl Background {
         self.is_running
     }
 
-    /// Starts a job that computes the diagnostics of these files, and if `job` demands it also
-    /// their findings. The results are stored in the files. Without another thread, the job runs
-    /// before this function returns.
+    /// Starts `job`, which computes the diagnostics of these files, and also their findings if
+    /// `runs_analysis` is set. The results are stored in the files. If no thread can be started,
+    /// the job runs before this function returns.
     pub fn start(&mut self, files: Vec<Arc<AnalyzedFile>>, job: FinishedJob) {
         self.is_running = true;
         let files = Arc::new(files);
@@ -62,8 +64,8 @@ impl Background {
     }
 }
 
-/// Computes what a job must compute. After a panic, the main thread computes it again and reports
-/// the panic.
+/// Computes the diagnostics of the files, and their findings if `runs_analysis` is true. A panic is
+/// ignored here: the main thread then computes the same again, and reports the panic.
 fn compute(files: &[Arc<AnalyzedFile>], runs_analysis: bool) {
     for file in files {
         let _ = catch_unwind(AssertUnwindSafe(|| {

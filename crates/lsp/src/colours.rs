@@ -14,7 +14,8 @@ use std::ops;
 /// Number of integers with which the protocol encodes a token.
 const INTEGERS_PER_TOKEN: u32 = 5;
 
-/// Returns the tokens that begin within a range of byte offsets.
+/// Returns the semantic tokens that begin within a range of byte offsets, as the protocol encodes
+/// them.
 fn tokens_in(
     analyzed_file: &AnalyzedFile,
     file: FileId,
@@ -56,7 +57,8 @@ fn tokens_in(
     data
 }
 
-/// Returns an id for an answer. Equal tokens have equal ids.
+/// Returns an id for a list of semantic tokens, by which a later request refers to it. Equal lists
+/// have equal ids.
 fn id_of(data: &[SemanticToken]) -> String {
     let mut hasher = DefaultHasher::new();
     for token in data {
@@ -89,8 +91,8 @@ pub fn tokens_of_range(
     Ok(Some(SemanticTokensRangeResult::Tokens(SemanticTokens { result_id: None, data })))
 }
 
-/// Returns the difference from an earlier answer. If the server no longer has that answer, returns
-/// all tokens.
+/// Returns the difference between the semantic tokens of a document and the tokens of an earlier
+/// answer. If the server no longer has that answer, returns all tokens.
 pub fn changed_tokens(
     workspace: &Workspace,
     params: SemanticTokensDeltaParams,

@@ -35,8 +35,9 @@ impl CommonLines {
         }
     }
 
-    /// Moves `range` from its position in the earlier version to its position in the later one.
-    /// Returns false, and changes nothing, if a line of the range differs between the versions.
+    /// Moves `range`, a range of the earlier version, to the lines that it has in the later
+    /// version. Returns false, and changes nothing, if a line of the range differs between the
+    /// versions.
     fn shift(&self, range: &mut ls_types::Range) -> bool {
         if range.end.line < self.prefix_len {
             return true;

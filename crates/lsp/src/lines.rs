@@ -65,13 +65,15 @@ impl<'t> Lines<'t> {
 pub struct LineCursor<'l, 't> {
     lines: &'l Lines<'t>,
     line: usize,
-    /// The last offset, and the number of UTF-16 code units before it in its line.
+    /// The last byte offset that was converted. The field `character` is the number of UTF-16 code
+    /// units before this offset in its line.
     offset: u32,
     character: u32,
 }
 
 impl LineCursor<'_, '_> {
-    /// Returns the position of a byte offset, which is not less than the last one.
+    /// Returns the position of a byte offset, which must not be less than the offset of the
+    /// previous call.
     pub fn advance(&mut self, offset: u32) -> Position {
         let starts = &self.lines.starts;
         while let Some(next) = starts.get(self.line + 1).filter(|next| **next <= offset) {
@@ -102,7 +104,8 @@ fn offset_in_line(line: &str, character: u32) -> u32 {
 /// scanned twice.
 pub struct LineScan {
     starts: Vec<u32>,
-    /// Number of bytes that were searched for line ends.
+    /// Number of bytes that were searched for line ends. A test checks that no line is scanned
+    /// twice.
     #[cfg(test)]
     scanned_bytes: usize,
 }

@@ -48,7 +48,7 @@ pub fn definition(
 }
 
 /// Returns the start of the file that is named by the path at a position, such as the path of an
-/// import. `None` if no path is at the position.
+/// import. `None` if no path is at the position, or if the file does not exist.
 fn linked_file(analyzed_file: &AnalyzedFile, file: FileId, offset: u32) -> Option<Location> {
     let links = analyzed_file.analysis.file_links(file);
     let link = links.iter().find(|link| link.span.start <= offset && offset <= link.span.end)?;

@@ -19,8 +19,9 @@ pub struct FileSearch {
 }
 
 impl FileSearch {
-    /// Searches a folder and its subfolders for rule files. Skips hidden folders, other file
-    /// systems, and symbolic links to folders.
+    /// Searches a folder and its subfolders for rule files. Skips hidden folders, `target`,
+    /// `node_modules`, and symbolic links to folders. Also skips folders in another file system
+    /// than `file_system`. Stops when the maximum number of files or folders is reached.
     pub fn collect(&mut self, folder: &Path, file_system: Option<u64>) {
         let Ok(entries) = std::fs::read_dir(folder) else { return };
         self.folders += 1;
@@ -54,8 +55,8 @@ pub fn file_system_id(folder: &Path) -> Option<u64> {
     }
 }
 
-/// Returns the paths of the files that a text imports. Only `import` statements at the start of a
-/// line are found.
+/// Returns the paths of the files that the text of a rule file imports; `path` is the path of this
+/// rule file. Only `import` statements at the start of a line are found.
 pub fn imported_paths(text: &str, path: &Path) -> Vec<PathBuf> {
     let mut tokens = lex::tokenize(text, 0).filter(|token| token.kind != TokenKind::White).peekable();
     let (mut paths, mut at_line_start) = (Vec::new(), true);

@@ -62,7 +62,8 @@ impl ServeError {
 /// Diagnostics are in `language` if it is given, otherwise in the language of the editor.
 ///
 /// # Errors
-/// If the editor violates the protocol, or if standard input or output fails.
+/// If the editor violates the protocol, or ends the server without shutting it down. Also if
+/// standard input or output fails.
 pub fn stdio(language: Option<Language>) -> Result<(), ServeError> {
     let (connection, threads) = transport::connect(language.unwrap_or_default());
     let served = serve(&connection, language);
@@ -76,7 +77,7 @@ pub fn stdio(language: Option<Language>) -> Result<(), ServeError> {
 /// Diagnostics are in `language` if it is given, otherwise in the language of the editor.
 ///
 /// # Errors
-/// If the editor violates the protocol.
+/// If the editor violates the protocol, or ends the server without shutting it down.
 pub fn serve(connection: &Connection, language: Option<Language>) -> Result<(), ServeError> {
     let (id, params) = connection.initialize_start()?;
     let result = InitializeResult {
@@ -176,7 +177,7 @@ enum Event {
     /// The editor closed the connection.
     Closed,
     Finished(FinishedJob),
-    /// No message arrived for as long as the next job must wait.
+    /// No message arrived during the pause that the next job must wait for, so the job can start.
     Idle,
 }
 
@@ -258,7 +259,7 @@ impl Server<'_> {
                 .unwrap_or(true)
     }
 
-    /// Refuses the waiting requests that `is_refused` selects.
+    /// Answers the waiting requests that `is_refused` selects with the error `code`.
     fn refuse_waiting(&mut self, code: ErrorCode, is_refused: impl Fn(&Request) -> bool) {
         let waiting = std::mem::take(&mut self.waiting).into_iter();
         let (refused, kept): (Vec<Request>, Vec<Request>) = waiting.partition(|request| is_refused(request));

@@ -15,7 +15,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-/// The semantic tokens that were last sent for each open document, and the id of that answer.
+/// For each open document, by path: the semantic tokens that were last sent, and their id, by which
+/// the editor requests the difference from them.
 pub type SentTokens = HashMap<PathBuf, (String, Vec<SemanticToken>)>;
 
 /// A document that is open in the editor.
@@ -51,7 +52,7 @@ pub struct AnalyzedFile {
     /// The language in which the diagnostics of this analysis are written.
     pub language: Language,
     pub page_support: PageSupport,
-    /// The folder to which the file names of the analysis are relative.
+    /// The root folder. The analysis names its files by their paths relative to this folder.
     root: PathBuf,
     diagnostics: OnceLock<Vec<Diagnostic>>,
     findings: OnceLock<Vec<Finding>>,
@@ -218,7 +219,8 @@ impl Workspace {
         self.analyses.get_mut().retain(|_, analyzed_file| analyzed_file.file(&path).is_none());
     }
 
-    /// Discards all cached results, because files on disk or open documents have changed.
+    /// Discards the cached analyses, settings and imports, because files on disk or open documents
+    /// have changed.
     pub fn discard_cached(&mut self) {
         self.analyses.get_mut().clear();
         *self.settings.get_mut() = SettingsCache::default();
@@ -259,8 +261,8 @@ impl Workspace {
         main_paths.iter().map(|path| self.analyse_cached(path)).collect()
     }
 
-    /// Calls `use_loader` with a loader that reads files as the analysis does: open documents, or
-    /// files on disk.
+    /// Calls `use_loader` with a loader that reads files as the analysis of `analyzed_file` does:
+    /// open documents, or files on disk.
     pub fn with_loader<T>(
         &self,
         analyzed_file: &AnalyzedFile,

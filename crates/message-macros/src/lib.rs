@@ -9,8 +9,9 @@
 use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 
 /// Builds a `Message` from a template literal. In the template, `{name}` is a variable in scope or
-/// an argument `name = …`, and `{}` is the next positional argument. `{{` and `}}` are literal
-/// braces. Placeholders take no format options, because a translation may reorder and reword them.
+/// an argument `name = …`. `{}` is the next positional argument, and `{0}` the first. `{{` and `}}`
+/// are literal braces. Placeholders take no format options, because a translation may reorder and
+/// reword them.
 ///
 /// The first token of the input is the path of the crate that defines `Message`.
 #[proc_macro]

@@ -26,8 +26,8 @@ const OWN_LABEL_COST: f32 = 5.0;
 /// sentence of another intent.
 const OTHER_LABEL_COST: f32 = 1.0;
 
-/// Training ends after a pass in which no variable α changes by more than this. There is one α for
-/// each sentence and intent.
+/// Training ends after a pass in which no variable α changes by more than this value. There is one
+/// α for each sentence and intent.
 const CONVERGENCE_TOLERANCE: f32 = 1e-3;
 /// Target number of visits to sentences, summed over all passes. It determines the number of
 /// passes, from [`MIN_PASSES`] to [`MAX_PASSES`]. With few sentences, many passes cost little. With

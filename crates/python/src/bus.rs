@@ -19,7 +19,8 @@ use tokio::sync::Mutex;
 /// A Python event of any class, which a bus delivers.
 type PythonEvent = Arc<Py<PyAny>>;
 
-/// A type of events that a bus can carry: any Python object, or the decisions of a coordinator.
+/// A type of events that a bus can carry: any Python objects, or the events of a coordinator, which
+/// checks the decisions of a language model.
 pub trait Event: Clone + Send + Sync + 'static {
     fn from_python(event: &Bound<'_, PyAny>) -> PyResult<Self>;
     fn into_python(self, py: Python<'_>) -> PyResult<Py<PyAny>>;
@@ -87,7 +88,8 @@ pub async fn call_middleware<E: Event>(
     })
 }
 
-/// Adds Python middleware to a bus that is being built. `middleware` maps names to functions.
+/// Adds Python middleware to a bus that is being built. `middleware` maps names to functions, each
+/// call of which may take at most `time_limit` seconds.
 pub fn with_middleware<E: Event>(
     mut builder: bus::BusBuilder<E>,
     middleware: Option<&Bound<'_, PyMapping>>,
@@ -148,7 +150,8 @@ pub struct Bus {
 }
 
 impl Bus {
-    /// Creates the Python object for the bus of a coordinator.
+    /// Creates the Python object for the bus on which a coordinator publishes the decisions of a
+    /// language model.
     pub fn of_decisions(bus: bus::Bus<DecisionEvent>, caller: CallerLoop) -> Bus {
         Bus { bus: AnyBus::Decisions(bus), caller }
     }

@@ -46,7 +46,7 @@ impl Classifier {
         without_gil(py, || self.0.classify(text).chosen().map(str::to_owned))
     }
 
-    /// Returns the most similar intents with their scores, best first.
+    /// Returns the intents with the highest scores for a text, at most five, best first.
     fn ranked(&self, py: Python<'_>, text: &str) -> Vec<RankedIntent> {
         let to_pair = |ranked: &rulec_nlu::Ranked<'_>| (ranked.id.to_owned(), ranked.score);
         without_gil(py, || self.0.classify(text).ranked().iter().map(to_pair).collect())

@@ -30,7 +30,8 @@ struct PythonFunction {
 }
 
 impl PythonFunction {
-    /// Calls the function with the event object, and converts the result by `convert`.
+    /// Calls the function with the object that `argument` builds, and converts the result by
+    /// `convert`.
     async fn call<T>(
         self,
         argument: impl for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyAny>>,
@@ -78,8 +79,8 @@ impl JudgeSettings {
     }
 }
 
-/// Converts the result of an agent function to proposals. The result is a decision, a list of
-/// decisions, or None.
+/// Converts the result of an agent function, which proposes decisions in place of rejected ones.
+/// The result is a decision, a list of decisions, or None.
 fn extract_proposals(result: &Bound<'_, PyAny>) -> PyResult<Vec<Proposal>> {
     if result.is_none() {
         return Ok(Vec::new());
@@ -107,7 +108,8 @@ struct CoordinatorSettings<'a, 'py> {
 }
 
 impl<'a, 'py> CoordinatorSettings<'a, 'py> {
-    /// Reads the keyword argument `name` and applies it, if it is given and not None.
+    /// Reads the keyword argument `name` by `read`, and passes the result to the builder by
+    /// `apply`. Does nothing if the argument is absent or None.
     fn set<T>(
         mut self,
         name: &'static str,
@@ -122,8 +124,7 @@ impl<'a, 'py> CoordinatorSettings<'a, 'py> {
         Ok(self)
     }
 
-    /// Returns the builder. Fails if a keyword argument is given whose name no call of `set` has
-    /// read.
+    /// Returns the builder. Fails if a keyword argument is given that no call of `set` has named.
     fn finish(self) -> PyResult<CoordinatorBuilder> {
         for name in self.given_settings.into_iter().flat_map(|given| given.keys()) {
             let name: String = name.extract()?;
@@ -208,8 +209,9 @@ fn with_functions<'a, 'py>(
     })
 }
 
-/// Applies the functions that are called synchronously: `fallback` proposes a payload in place of a
-/// rejected one, `saving` receives each saved run, and `on_attempt` each attempt.
+/// Sets the functions that are called synchronously. `fallback` proposes a payload in place of a
+/// rejected one. `saving` receives the state of a plan's run after each node, and `on_attempt` each
+/// attempt to run a node.
 fn with_observers<'a, 'py>(settings: CoordinatorSettings<'a, 'py>) -> PyResult<CoordinatorSettings<'a, 'py>> {
     let object = |function: &Bound<'py, PyAny>| Ok(function.clone().unbind());
     let settings = settings.set("fallback", object, |builder, function| {
@@ -268,8 +270,9 @@ fn with_limits<'a, 'py>(settings: CoordinatorSettings<'a, 'py>) -> PyResult<Coor
 #[pymethods]
 impl Coordinator {
     /// Creates a coordinator for the payload rules. `context` and `options` are the values that the
-    /// rules read under these names. `middleware` maps names to functions of the bus. Each call of
-    /// such a function may take at most `middleware_limit` seconds.
+    /// rules read under these names. `middleware` maps names to functions of the bus, each call of
+    /// which may take at most `middleware_limit` seconds. `recovery_kind` is the kind of the
+    /// payloads that the recovery function returns.
     #[new]
     #[pyo3(signature = (rules, *, context = None, options = None, strict = false, middleware = None,
         middleware_limit = None, recovery_kind = "error_recovery", **settings))]
@@ -318,9 +321,9 @@ impl Coordinator {
         Middleware(self.coordinator.clone())
     }
 
-    /// Publishes an event. A `DecisionMade` is checked first. A failed node is passed to the
-    /// recovery function, and a rejected decision is replaced by its fallback. Returns a list of
-    /// all events, each with a `Published`, which describes its delivery.
+    /// Publishes an event. A `DecisionMade` is checked first. The failure of a plan's node is
+    /// passed to the recovery function, and a rejected decision is followed by its fallback.
+    /// Returns a list of all events, each with a `Published`, which describes its delivery.
     fn publish<'py>(&self, event: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = event.py();
         self.caller.remember(py)?;
@@ -340,7 +343,8 @@ impl Coordinator {
         AgentSession::new(&self.coordinator, self.caller.clone())
     }
 
-    /// Replaces the rules, or the value of their input `context`.
+    /// Replaces the rules, and the value of their input `context`. Without `context`, this value is
+    /// the context with which the rules were loaded, if any.
     #[pyo3(signature = (rules, *, context = None))]
     fn replace(&self, rules: &Bound<'_, Rules>, context: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         self.coordinator.replace(self.settings.create_judges(rules, context)?);
@@ -375,7 +379,7 @@ impl Coordinator {
     }
 }
 
-/// The middleware of a coordinator, which any bus can use.
+/// A middleware for any bus, which checks proposed decisions by the payload rules of a coordinator.
 #[pyclass(frozen, module = "rulec")]
 pub struct Middleware(payload::Coordinator);
 

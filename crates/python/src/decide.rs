@@ -136,12 +136,13 @@ impl Rules {
     }
 }
 
-/// The number of texts that a thread decides before it passes the results on. Large enough that
-/// passing results costs little. Small enough that the decisions of a block fit into the CPU cache.
+/// The number of texts that a thread decides before it passes the results on. A block of this size
+/// is large enough that passing results costs little. It is small enough that the decisions of the
+/// block fit into the CPU cache.
 const TEXTS_PER_BLOCK: usize = 512;
 
-/// Decides JSON texts on `threads` threads. The calling thread converts finished blocks of
-/// decisions to Python objects.
+/// Decides JSON texts on `threads` threads; `lines` are the bytes of `texts`. The calling thread
+/// converts finished blocks of decisions to Python objects.
 fn decide_lines(
     py: Python<'_>,
     entry: Entry<'_>,

@@ -283,7 +283,8 @@ impl Decision {
 
     /// The conditions of a choice that were left out, because a value that they read is missing or
     /// of another type. Each is a dict, as `Rules.skipped` returns. Empty if the decision has read
-    /// earlier messages. Lists and dicts in the message are read when this attribute is read.
+    /// earlier messages. The lists and dicts of the message are read only when a program uses this
+    /// attribute, so changes since the decision may have an effect.
     #[getter]
     fn skipped<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         let message = match &self.0 {

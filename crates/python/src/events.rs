@@ -1,5 +1,5 @@
 //! Python classes for the events about the decisions of a language model: proposed, accepted or
-//! rejected decisions, and failed nodes.
+//! rejected decisions, and failed nodes of workflows.
 
 use super::error::message_error;
 use super::judge::{Judgement, Violation};
@@ -165,7 +165,7 @@ impl DecisionRejected {
         &self.0.feedback
     }
 
-    /// The kind of payload to propose instead; None if the rules name none.
+    /// The kind of payload to propose instead of the rejected one; None if the rules name none.
     #[getter]
     fn fallback(&self) -> Option<&str> {
         self.0.fallback.as_deref()
@@ -177,8 +177,8 @@ impl DecisionRejected {
         false
     }
 
-    /// The message of each violation. If the payload was not checked, the only message is the
-    /// feedback.
+    /// The path and the message of each violation, as one text. If there is no violation, because
+    /// the payload was not checked, the only text is the feedback.
     #[getter]
     fn errors(&self) -> Vec<String> {
         match self.0.violations() {

@@ -63,7 +63,8 @@ impl PythonStore {
     }
 }
 
-/// Calls `work` with the messages in a Python list, and applies the changes of `work` to the list.
+/// Calls `work` with the recorded messages in a Python list, and applies the changes of `work` to
+/// the list. In these messages, private texts are replaced by hashes with the secret `hash_key`.
 fn change_messages(
     messages: &Bound<'_, PyAny>,
     hash_key: HashKey,

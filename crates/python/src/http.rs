@@ -31,7 +31,8 @@ pub fn http_error(error: impl ToString) -> PyErr {
     HttpError::new_err(error.to_string())
 }
 
-/// A client that calls only the hosts that the program allows.
+/// A client that calls only the hosts that the program allows. The second field lists these hosts,
+/// for `repr`.
 #[pyclass(frozen, module = "rulec")]
 pub struct HttpClient(pub rulec_http::HttpClient, Names);
 
@@ -73,7 +74,7 @@ impl HttpClient {
         self.send(py, rulec_http::Request::get(url), headers, key)
     }
 
-    /// Makes a POST request with a JSON body.
+    /// Makes a POST request with a JSON body. `key` is sent as a bearer token and never shown.
     #[pyo3(signature = (url, body, *, headers = None, key = None))]
     fn post<'py>(
         &self,
@@ -129,7 +130,7 @@ impl HttpClient {
     }
 }
 
-/// A successful response.
+/// A successful HTTP response.
 #[pyclass(frozen, module = "rulec")]
 pub struct Response(pub rulec_http::Response);
 
@@ -140,7 +141,7 @@ impl Response {
         self.0.status
     }
 
-    /// The body: a value if it is JSON, otherwise text.
+    /// The body of the response: a Python value if the body is JSON, otherwise text.
     #[getter]
     fn body<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(match &self.0.body {
@@ -190,7 +191,8 @@ impl HttpHandler {
     }
 }
 
-/// A language model at an OpenAI-compatible endpoint for chat completions.
+/// A language model at an OpenAI-compatible endpoint for chat completions. The second field is the
+/// text for `repr`.
 #[pyclass(frozen, module = "rulec")]
 pub struct ChatModel(pub rulec_http::ChatModel, String);
 
@@ -252,13 +254,14 @@ impl ModelRequest {
         &self.0.name
     }
 
-    /// The system message.
+    /// The system message, which describes the task to the model.
     #[getter]
     fn system(&self) -> &str {
         &self.0.system
     }
 
-    /// Further fields of the message as JSON text, for the model; None if there are none.
+    /// The fields of the message other than its text, as JSON text for the model. None if there are
+    /// none, or if the model chooses a flow.
     #[getter]
     fn known(&self) -> Option<&str> {
         self.0.known.as_deref()
@@ -294,7 +297,8 @@ impl ModelRequest {
     }
 
     /// Reads the answer of a model: an id, or the arguments of its tool call as a dict or JSON
-    /// text. Returns the chosen id and the reason. None if the model called no tool.
+    /// text. Returns the chosen id and the reason, if the answer has one. None if the answer
+    /// contains no id. Fails for an id that the model was not offered.
     fn picked(&self, answer: &Bound<'_, PyAny>) -> PyResult<Option<(String, Option<String>)>> {
         let tool = &self.0.tool;
         let answer = match python_to_json(answer, "the answer")? {
@@ -317,7 +321,8 @@ impl ModelRequest {
     }
 }
 
-/// Converts the keyword arguments `arguments` and `context` of a call to JSON objects.
+/// Converts the keyword arguments `arguments` and `context` of a call to JSON objects, which are
+/// empty for None.
 pub fn call_values(
     arguments: Option<&Bound<'_, PyAny>>,
     context: Option<&Bound<'_, PyAny>>,

@@ -12,7 +12,7 @@ use pyo3::sync::MutexExt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Rules that may be replaced while they are used: live rules, a watched file, or the rules of a
-/// router. `current` returns the active version.
+/// router. Fixed `Rules` are accepted too. `current` returns the active version.
 #[pyclass(frozen, module = "rulec")]
 pub struct RulesInForce {
     /// Function that returns the active rules; `None` for `Rules`, which never change.
@@ -119,7 +119,8 @@ impl<T: Send + Sync> DerivedFromRules<T> {
         })
     }
 
-    /// Returns the value for the active rules.
+    /// Returns the value for the active rules. Computes the value again if the rules have changed
+    /// since the last call.
     pub fn get(&self, py: Python<'_>) -> PyResult<Arc<T>> {
         let current = self.rules.current(py)?;
         let known = {

@@ -82,7 +82,8 @@ mod workflow;
 
 use pyo3::prelude::*;
 
-/// Runs the command line with these arguments; the first is the program's name.
+/// Runs the command-line program `rulec` with these arguments, of which the first is the program's
+/// name. Returns the exit code.
 #[pyfunction]
 fn command_line(py: Python<'_>, args: Vec<std::ffi::OsString>) -> u8 {
     shutdown::without_gil(py, || rulec_cli::main(args))

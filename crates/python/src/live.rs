@@ -69,7 +69,7 @@ pub fn edit_error(py: Python<'_>, error: &EditError) -> PyErr {
     }
 }
 
-/// An edit of live rules. `LiveRules.edit` applies a list of edits at once.
+/// An edit of live rules, and its text for `repr`. `LiveRules.edit` applies a list of edits.
 #[pyclass(frozen, module = "rulec")]
 pub struct Edit(pub rulec::Edit, String);
 
@@ -126,7 +126,7 @@ impl Edit {
 #[pyclass(frozen, module = "rulec")]
 pub struct LiveRules {
     pub rules: rulec::LiveRules,
-    /// The Python functions that the rules call, by name. `snapshot` passes them on.
+    /// The Python functions that the rules call, by name. `snapshot` passes them to its result.
     functions: Option<Py<PyMapping>>,
 }
 
@@ -296,8 +296,8 @@ impl LiveRules {
         without_gil(py, || self.rules.contains(table, route)).map_err(|error| edit_error(py, &error))
     }
 
-    /// Compiles the pending edits into the rule set now. Otherwise a background thread does this
-    /// later.
+    /// Compiles the pending edits into the rule set now. Without this call, a background thread
+    /// compiles them later.
     fn merge(&self, py: Python<'_>) -> PyResult<()> {
         without_gil(py, || self.rules.merge()).map_err(|error| compile_error(py, &error))
     }
@@ -360,13 +360,13 @@ impl WatchStatus {
         self.0.generation
     }
 
-    /// The number of versions that became active, including the first.
+    /// The number of versions of the files that became active, including the first.
     #[getter]
     fn loaded(&self) -> u64 {
         self.0.loaded
     }
 
-    /// The number of versions that were refused because they could not be loaded.
+    /// The number of versions of the files that were refused because they could not be loaded.
     #[getter]
     fn refused(&self) -> u64 {
         self.0.refused

@@ -154,8 +154,8 @@ pub fn is_tree_with_unreadable(value: &Bound<'_, PyAny>) -> bool {
     .is_ok()
 }
 
-/// Converts a message to JSON after the decision about it. The program may have changed the
-/// message's lists and dicts since the decision, so values that JSON cannot represent become null.
+/// Converts a message to JSON after the decision about it. Values that JSON cannot represent become
+/// null, because the program may have put them into the message since the decision.
 pub fn readable_object(value: &Bound<'_, PyAny>, decimal_paths: &DecimalPaths) -> PyResult<Json> {
     TreeConverter {
         value_name: "the message",
@@ -185,8 +185,8 @@ pub fn python_to_json_object(value: &Bound<'_, PyAny>, decimal_paths: &DecimalPa
     }
 }
 
-/// Converts the arguments of a handler to a Python dict. Numbers at `decimal_paths` become
-/// `decimal.Decimal`.
+/// Converts the arguments of a handler to a Python dict. At `decimal_paths`, numbers and texts that
+/// contain numbers become `decimal.Decimal`.
 pub fn args_to_python<'py>(
     py: Python<'py>,
     args: &Map<String, Json>,
@@ -427,14 +427,14 @@ impl TreeConverter<'_> {
 /// How to convert a value of a Python type that JSON lacks.
 #[derive(Clone, Copy)]
 enum Conversion {
-    /// A member of a Python enumeration. Its value is converted in its place.
+    /// A member of a Python enumeration, which is converted as the member's value.
     EnumMember,
     DateTime,
     Date,
     Text,
     Number,
-    /// A decimal number. It becomes its text at paths where rules read decimals, and elsewhere the
-    /// nearest float.
+    /// A decimal number, which is converted to text at paths where rules read decimals, and
+    /// elsewhere to the nearest float.
     Decimal,
     /// A NumPy scalar, converted as the equal Python scalar.
     Scalar,

@@ -116,8 +116,8 @@ pub fn canonical_clock_text(function: Function, text: &str) -> Option<String> {
     text.map(|text| text.to_string())
 }
 
-/// Parses one number of a date or a time of day; `None` if it is invalid. `lengths` are the allowed
-/// numbers of digits.
+/// Parses a number that is one part of a date or a time of day. `None` if the part is not a number,
+/// or if its number of digits is not in `lengths`.
 fn parse_digits(part: &str, lengths: RangeInclusive<usize>) -> Option<u16> {
     let are_digits = lengths.contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
     part.parse().ok().filter(|_| are_digits)
@@ -132,7 +132,8 @@ fn read_date(text: &str) -> Option<ClockText> {
     parts.next().is_none().then_some(date).and_then(ClockText::from_date)
 }
 
-/// Parses a time of day from 0:00 to 24:00; `None` if it is invalid. 24:00 is the end of the day.
+/// Parses a time of day such as `9:05` or `09:05:30`; `None` if it is invalid. The last valid time
+/// is 24:00, the end of the day.
 fn read_time_of_day(text: &str) -> Option<ClockText> {
     let mut parts = text.trim().split(':');
     let (hour, minute) = (parse_digits(parts.next()?, 1..=2)?, parse_digits(parts.next()?, 2..=2)?);
@@ -165,7 +166,8 @@ pub fn neighbouring_clock_texts(text: &str) -> Vec<String> {
     neighbours.into_iter().flatten().map(|text| text.to_string()).collect()
 }
 
-/// Returns the time that lies a number of units after 1970-01-01T00:00:00Z, in UTC. A second has
+/// Implements the functions `from_epoch_seconds` and `from_epoch_millis`. Returns the time, in UTC,
+/// that lies the number of units in `args` after 1970-01-01T00:00:00Z. A second has
 /// `units_per_second` units. Missing outside the years 0 to 9999, which RFC 3339 cannot write.
 pub(super) fn from_epoch<'a>(args: &[Value<'a>], units_per_second: i64) -> Value<'a> {
     let nanoseconds_per_unit = i128::from(1_000_000_000 / units_per_second);

@@ -34,7 +34,8 @@ pub(super) fn min_or_max<'a>(args: &[Value<'a>], better_order: Ordering) -> Valu
     if has_decimals { extreme.read_as(KindSet::DECIMAL) } else { extreme }
 }
 
-/// Rounds a number to an int: a float by `round_float`, a decimal by `round_decimal`.
+/// Rounds a number to an int: a float by `round_float`, a decimal by `round_decimal`. An int is
+/// returned unchanged. Missing for other values, and for a result that is out of range.
 pub(super) fn round_with<'a>(
     args: &[Value<'a>],
     round_float: fn(f64) -> f64,
@@ -50,8 +51,8 @@ pub(super) fn round_with<'a>(
     }
 }
 
-/// Rounds a number to an int. With a second argument, rounds a decimal to that number of digits
-/// after the decimal point.
+/// Rounds a number to an int. With a second argument, converts the number to a decimal, and rounds
+/// it to that number of digits after the decimal point.
 pub(super) fn round<'a>(args: &[Value<'a>]) -> Value<'a> {
     match args {
         [number, Value::Int(places)] => {

@@ -54,7 +54,8 @@ pub(super) fn pluck<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     arena.build_list(values.filter(|value| !value.is_missing()))
 }
 
-/// Returns the sum of a list of numbers, or missing if an element is not a number.
+/// Returns the sum of a list of numbers. Missing if an element is not a number, or if the sum is
+/// out of range.
 pub(super) fn sum<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     let [list] = args else { return Value::Missing };
     list.elements().map_or(Value::Missing, |mut elements| {
@@ -154,8 +155,8 @@ pub(super) fn json_size<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     i64::try_from(size).map_or(Value::Missing, Value::Int)
 }
 
-/// Maximum number of segments of a dotted key, which bounds the recursion over them. The key
-/// `a.b.c` has three segments.
+/// Maximum number of segments of a dotted key; the key `a.b.c` has three. The function `updated`
+/// returns missing if a key has more. This bounds the recursion over the segments.
 const MAX_KEY_SEGMENTS: usize = 64;
 
 /// A tree of changes to a dict. The root is the dict; each child is a key inside the value of its

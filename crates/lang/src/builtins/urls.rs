@@ -153,8 +153,8 @@ mod tests {
         }
     }
 
-    /// Compares the results for 250 URLs with the results of Node. `urls/node.js` prints the table:
-    /// `node node.js > node.jsonl`.
+    /// Compares the results for 250 URLs with the results of Node, which are stored in
+    /// `urls/node.jsonl`. The script `urls/node.js` writes them: `node node.js > node.jsonl`.
     #[test]
     fn parts_agree_with_another_parser() {
         let table = include_str!("urls/node.jsonl");

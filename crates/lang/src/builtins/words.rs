@@ -95,8 +95,9 @@ pub(super) fn substring<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     }
 }
 
-/// Returns `length` characters of a text, beginning with the character at index `first_char`. A
-/// negative index counts from the end. Returns missing if the index is outside the text.
+/// Returns at most `length` characters of a text, beginning with the character at index
+/// `first_char`. A negative index counts from the end. Returns missing if the index is outside the
+/// text, or if `length` is negative.
 fn slice_characters(text: &str, first_char: i64, length: i64) -> Value<'_> {
     let Ok(length) = usize::try_from(length) else { return Value::Missing };
     let start = match usize::try_from(first_char.unsigned_abs()).unwrap_or(usize::MAX) {
@@ -132,8 +133,9 @@ pub(super) fn number<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     }
 }
 
-/// Parses a decimal number. As in JSON, the result is an int if the text is an integer from -2^63
-/// to 2^64-1.
+/// Parses a number in decimal notation. As in JSON, the result is an int if the text is an integer
+/// from -2^63 to 2^64-1; otherwise a float. Missing if the text is not a number, or is beyond the
+/// range of floats.
 fn parse_number(text: &str) -> Value<'_> {
     // Exclude the texts `inf` and `nan`, which the standard library would also accept.
     if !text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.' | b'e' | b'E')) {
@@ -217,8 +219,8 @@ pub(super) fn similarity<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> 
     }
 }
 
-/// True if two texts with these numbers of characters are within the limits for `similarity`.
-/// Otherwise records the exceeded limit.
+/// True if `similarity` may compare two texts with `a` and `b` characters within the limits.
+/// Otherwise records in the arena which limit was exceeded.
 pub fn within_budget_similarity(a: usize, b: usize, arena: &Arena) -> bool {
     let (longer, work) = (a.max(b) as u64, (a as u64).saturating_mul(b as u64));
     arena.allows(Limit::SimilarityCharacters, longer)

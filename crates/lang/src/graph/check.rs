@@ -49,8 +49,9 @@ pub enum FindingKind {
     /// The nodes of a cycle wait for each other. No edge of the cycle is declared a loop-back (an
     /// edge that no node waits for).
     CycleWithoutLoopBack,
-    /// A loop has no exit. A router has a loop-back (an edge back to an earlier node). But its node
-    /// has only one next node, or every route is a loop-back.
+    /// A router has a loop-back (an edge back to an earlier node), but no way out of the loop.
+    /// Either its node has only one next node, or every route (possible result of the router) is a
+    /// loop-back.
     LoopWithoutExit,
     /// A join (a node that waits for several inputs) has an incoming edge over which no input can
     /// ever arrive.

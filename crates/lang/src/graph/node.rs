@@ -114,8 +114,9 @@ impl Vertex {
     }
 }
 
-/// Sets the field `incoming` of each node to the sources of the node's incoming edges. Loop-backs
-/// (edges to an earlier node) are left out, because no node waits for them.
+/// Sets for each node the sources of its incoming edges. Loop-backs (edges to an earlier node) are
+/// left out, because no node waits for them. `index_by_id` contains the index of each node in
+/// `vertices`.
 pub fn set_incoming_edges(vertices: &mut [Vertex], index_by_id: &HashMap<NodeId, usize>) {
     let mut edges = Vec::new();
     for vertex in &*vertices {
@@ -146,7 +147,8 @@ pub struct Route {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Target {
-    /// The node `next[i]`, or every next node if the index is out of range.
+    /// The next node with this index in the list `next` of the node; every next node if the index
+    /// is out of range.
     Next(usize),
     /// Every next node of the node whose router selects the route.
     Every,

@@ -55,9 +55,9 @@ pub fn test_predicate<'a>(
     }
 }
 
-/// Evaluates a predicate like [`test_predicate`], with a constant right operand. If the operand is
-/// a long list, `get_set` returns the list prepared for fast lookups. The set is used only if many
-/// values are looked up.
+/// Evaluates a predicate like [`test_predicate`], with a constant right operand. If this operand is
+/// a long list in which many values are looked up, uses the set that `get_set` returns: the list
+/// prepared for fast lookups.
 pub fn test_constant<'s>(
     op: Op,
     left: Value<'_>,
@@ -151,8 +151,8 @@ fn are_globs_within_budget(patterns: Value<'_>, arena: &Arena) -> bool {
     is_allowed(patterns) && patterns.elements().is_none_or(|mut elements| elements.all(is_allowed))
 }
 
-/// Returns the maximum number of times that a search for `keywords` reads the text. The keywords
-/// come from the message, so no matcher was compiled for them.
+/// Returns the maximum number of times that a search of the kind `search` reads the text to find
+/// `keywords`. The keywords come from the message, so no matcher was compiled for them.
 fn max_text_passes(search: Search, keywords: Value<'_>, mode: TestMode) -> u64 {
     // If a match can still be rejected, the search resumes after each rejected match, and may read
     // the text again.

@@ -226,9 +226,9 @@ fn to_integer(value: Value<'_>) -> Option<i128> {
 /// An operator on two decimals; `None` if the result has too many digits.
 type DecimalOperator = fn(Decimal, Decimal) -> Option<Decimal>;
 
-/// Computes an operator on two numbers. `int_op` computes two ints; the result is missing if it
-/// does not fit into a signed 64-bit integer. If an operand is a decimal, `decimal_op` computes the
-/// result; otherwise `float_op` does.
+/// Computes an operator on two numbers: by `int_op` for two ints, by `decimal_op` if an operand is
+/// a decimal, otherwise by `float_op`. An int result that does not fit into a signed 64-bit integer
+/// is missing.
 fn compute_number<'a>(
     left: Value<'a>,
     right: Value<'a>,
@@ -252,7 +252,8 @@ fn is_decimal(value: Value<'_>) -> bool {
     matches!(value, Value::Decimal(_))
 }
 
-/// Computes an operator on two numbers, of which one is a decimal and the other a decimal or int.
+/// Computes an operator on two numbers, of which at least one is a decimal. Missing if the other is
+/// a float, or if the result has too many digits.
 #[cold]
 fn compute_decimal<'a>(left: Value<'a>, right: Value<'a>, op: DecimalOperator) -> Value<'a> {
     let exact = |value: Value<'_>| match value {

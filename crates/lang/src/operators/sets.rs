@@ -19,15 +19,15 @@ pub const MIN_SET_ELEMENTS: usize = 16;
 type FastSet<T> = HashSet<T, foldhash::fast::FixedState>;
 
 /// The elements of a constant list, prepared for lookups. Texts are normalized and case-folded as
-/// `mode` says.
+/// `text_mode` says.
 #[derive(Debug, Default)]
 pub struct ConstantSet {
     text_mode: TextMode,
     texts: FastSet<Box<str>>,
-    /// The numbers of the list that have no fraction and are ints of the language: from −2^63 to
-    /// 2^64 − 1. `1` and `1.0` are equal.
+    /// The ints of the list, and its floats that equal an int: those without a fraction from −2^63
+    /// to 2^64 − 1. `1` and `1.0` are equal.
     ints: FastSet<i128>,
-    /// The numbers of the list that are not in `ints`, as the bits of 64-bit floats.
+    /// The floats of the list that are not in `ints`, as bits.
     floats: FastSet<u64>,
     /// The times that the texts of the list contain, in nanoseconds since 1970-01-01 UTC.
     times: FastSet<i128>,
@@ -40,15 +40,16 @@ pub struct ConstantSet {
     networks: OnceLock<Option<NetworkSet>>,
 }
 
-/// The key by which a value is looked up. Values that are equal have equal keys, except in the
-/// variant `Decimal`.
+/// The key by which a value is looked up in a [`ConstantSet`]. Equal texts have equal keys, and so
+/// do equal floats and ints. A time is looked up among the times that the texts
+/// contain.
 enum LookupKey<'v> {
     Text(&'v str),
     Int(i128),
     Float(u64),
     Time(i128),
     Bool(bool),
-    /// A decimal. A decimal has no key, because it also equals numbers and texts in several
+    /// A decimal, which cannot be looked up: it may be equal to texts and numbers in several
     /// notations.
     Decimal,
     Other,
@@ -77,7 +78,8 @@ const TWO_POW_63: f64 = 9_223_372_036_854_775_808.0;
 const TWO_POW_64: f64 = 2.0 * TWO_POW_63;
 
 impl ConstantSet {
-    /// Prepares a list for lookups. `None` if a lookup would not be faster.
+    /// Prepares a list for lookups. `None` if `list` is not a list, or is so short that lookups
+    /// would not be faster.
     pub fn new(list: Value<'_>, mode: TextMode) -> Option<ConstantSet> {
         if list.list_len()? < MIN_SET_ELEMENTS {
             return None;

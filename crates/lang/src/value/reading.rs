@@ -6,11 +6,11 @@ use crate::ty::{Enumeration, Kind, KindSet};
 
 impl<'a> Value<'a> {
     /// Returns the value if it has one of these kinds, converted if necessary; otherwise missing.
-    /// An int becomes a float if the kinds include floats but not ints. A float without a fraction
-    /// becomes an int if the kinds include ints but not floats: 200.0 is an integer in JSON Schema
-    /// too. RFC 3339 text becomes a time if the kinds include times but not texts. A number, or a
-    /// text that contains one, becomes a decimal if the kinds include decimals but not the value's
-    /// own kind.
+    /// An int or decimal becomes a float if the kinds include floats but not the value's own kind.
+    /// A float or decimal without a fraction becomes an int if the kinds include ints but not
+    /// floats: 200.0 is an integer in JSON Schema too. RFC 3339 text becomes a time if the kinds
+    /// include times but not texts. A number, or a text that contains one, becomes a decimal if the
+    /// kinds include decimals but not the value's own kind.
     #[must_use]
     #[inline]
     pub fn read_as(self, kinds: KindSet) -> Value<'a> {
