@@ -151,7 +151,9 @@ impl Rules {
         Ok(report)
     }
 
-    /// Returns the smallest change of a message that leads to a route.
+    /// Finds the smallest change of `message` after which `entry` would choose `route`. Without
+    /// `entry`, the default entry (such as a table) decides. The result shows the values of
+    /// `@private` fields only if `show_private` is true.
     #[pyo3(signature = (message, route, *, entry = None, show_private = false))]
     fn why_not<'py>(
         &self,
@@ -179,8 +181,9 @@ impl Rules {
         to_python(py, &without_gil(py, || entry.skipped(&message)))
     }
 
-    /// Ranks proposed decisions: which one runs first, which wait, and which are dropped.
-    /// `decisions` are pairs of an id and a payload kind, in order of arrival.
+    /// Orders proposed decisions by the ranks that the rules declare: which one runs first, which
+    /// wait, and which are dropped. `decisions` are pairs of an id and a payload kind, in order of
+    /// arrival.
     fn arbitrate<'py>(
         &self,
         py: Python<'py>,

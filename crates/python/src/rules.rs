@@ -106,8 +106,9 @@ impl Rules {
         self.imported.as_ref().and_then(|imported| imported.context.as_ref())
     }
 
-    /// Sets the inputs of a checker of payloads. The context that was loaded with the rules applies
-    /// unless `inputs` has another one.
+    /// Configures a checker of payloads: sets its inputs and its input `options`, and makes it
+    /// strict if `strict` is true. The context that was loaded with the rules applies unless
+    /// `inputs` contains another `context`.
     fn configure_judge(
         &self,
         mut judge: payload::Judge,
@@ -213,10 +214,10 @@ impl Rules {
         })
     }
 
-    /// Loads keyword flows and intent flows (found by meaning) from their JSON: text, or Python
-    /// values. An item that cannot be used is skipped, and `report` names the item. With `strict`,
-    /// such an item is an error. With `literal`, patterns match literally, as `==` and `in` of
-    /// Python do.
+    /// Loads keyword flows and intent flows (found by meaning) from a JSON document of another
+    /// system. `document` is JSON text or Python values. An item that cannot be used is skipped,
+    /// and `report` names the item. With `strict`, such an item is an error. With `literal`,
+    /// patterns match literally, as `==` and `in` of Python do.
     #[staticmethod]
     #[pyo3(signature = (document, *, strict = false, literal = false))]
     fn from_flows(
@@ -229,14 +230,16 @@ impl Rules {
         load_document(py, System::Flows, document, options).map(Rules::from_imported)
     }
 
-    /// Loads message routes from their JSON, like `from_flows`.
+    /// Loads message routes from a JSON document of another system. The parameters are as in
+    /// `from_flows`.
     #[staticmethod]
     #[pyo3(signature = (document, *, strict = false))]
     fn from_routes(py: Python<'_>, document: &Bound<'_, PyAny>, strict: bool) -> PyResult<Rules> {
         load_document(py, System::Routes, document, options(strict)).map(Rules::from_imported)
     }
 
-    /// Loads the branches of one or several choices from their JSON, like `from_flows`.
+    /// Loads the branches of one or several choices from a JSON document of another system. The
+    /// parameters are as in `from_flows`.
     #[staticmethod]
     #[pyo3(signature = (document, *, strict = false))]
     fn from_choices(py: Python<'_>, document: &Bound<'_, PyAny>, strict: bool) -> PyResult<Rules> {
@@ -313,8 +316,8 @@ impl Rules {
         Ok(Explanation(without_gil(py, || entry.explain(&message, show_private))))
     }
 
-    /// Analyses a text: its intent, entities, keywords and urgency. Also computes the context
-    /// score, which rules may declare as `let context_score`, from `ctx`.
+    /// Analyses a text: its intent, entities, keywords and urgency. If the rules define a context
+    /// score by `let context_score`, also computes this score for the object `ctx`.
     #[pyo3(signature = (text, ctx = None))]
     fn analyze<'py>(
         &self,
@@ -385,7 +388,8 @@ impl Rules {
     }
 
     /// Creates a checker for payloads of one kind. `inputs` maps names of the rules' inputs to
-    /// values. `options` is the value of the input `options`.
+    /// values. `options` is the value of the input `options`. With `strict`, a payload that
+    /// violates a warning rule is rejected too.
     #[pyo3(signature = (kind, *, inputs = None, options = None, strict = false))]
     fn judge(
         &self,

@@ -175,7 +175,8 @@ impl FlowOutcome {
     }
 }
 
-/// The answer of a model to a choice: the fields of the Python class `ChoiceAnswer`, in order.
+/// The answer of a model to a choice, with the fields of the Python class `ChoiceAnswer`: the
+/// branch, `to_user`, the reason, the failure, and the tool calls that were ignored.
 type ChoiceAnswer = (String, bool, Option<String>, Option<String>, Vec<String>);
 
 /// Asks a model at an endpoint to make a choice. After any failure, takes the default branch.

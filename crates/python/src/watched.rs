@@ -25,9 +25,9 @@ impl WatchedFile {
         self.lock().close_count
     }
 
-    /// Stores the watch of another file, and closes the former watch. `close_count` is the number
-    /// that [`WatchedFile::close_count`] returned before the file was loaded. If the router was
-    /// closed since then, closes the new watch and returns false.
+    /// Replaces the watched file: stores `watch`, and closes the former watch. `close_count` is the
+    /// number that [`WatchedFile::close_count`] returned before the file was loaded. If the router
+    /// was closed since then, closes `watch` and returns false.
     pub fn store_watch(&self, watch: &Arc<route::Watch>, close_count: u64) -> bool {
         let (former, is_open) = {
             let mut state = self.lock();

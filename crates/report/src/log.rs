@@ -12,7 +12,7 @@ pub enum ParsedLine {
     /// The line is a logged decision, which may contain its message.
     LoggedDecision(LoggedDecision),
     /// The line of a decision log is a message that was recorded in the history, but not decided.
-    /// The message has the mark that [`observed_message`] reads.
+    /// The contained message has the additional field `observe`; see [`observed_message`].
     Observed(Json),
     /// The line was written by `rulec serve`, and is not about a message ([`is_service_line`]).
     ServiceLine,
@@ -79,9 +79,9 @@ pub fn is_observed(line: &Map<String, Json>) -> bool {
 }
 
 /// The keys of lines that `rulec serve` writes into a decision log in addition to decisions. Such
-/// lines are file headers, signed checkpoints, counts of dropped lines, and changes of the rules.
-/// Others are about versions that came into force or were refused, and rule sets that were added or
-/// removed.
+/// lines are file headers, signed checkpoints, and counts of dropped lines. Other lines report
+/// edits of the rules, versions of rules that became active or were refused, and rule sets that
+/// were added or removed.
 const SERVICE_LINE_FIELDS: [&str; 8] =
     ["log", "checkpoint", "dropped", "change", "in_force", "refused", "added", "removed"];
 

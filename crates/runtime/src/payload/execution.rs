@@ -20,7 +20,7 @@ const PLAN_KIND: &str = "create_workflow_plan";
 /// The payload kind that describes a single node, which is executed as a workflow of one node.
 const NODE_KIND: &str = "create_node";
 
-/// The error of a call that names a workflow that does not exist; contains its id.
+/// The error of a call that names an unknown workflow; contains the id that the call named.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.to_message())]
 pub struct UnknownWorkflow(pub String);

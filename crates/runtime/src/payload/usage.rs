@@ -1,6 +1,6 @@
 //! Counts the HTTP requests and costs of all plans (workflows that a language model writes) that a
-//! coordinator runs. Rules that limit rates or costs read these counts. So such rules also work if
-//! the program puts no counts, or outdated counts, into the context.
+//! coordinator runs. Rules that limit rates or costs read these numbers in their input `context`.
+//! So such rules also work if the program's own `context` has no numbers or outdated ones.
 
 use serde_json::{Map, Value as Json, json};
 use std::collections::VecDeque;
@@ -14,8 +14,8 @@ const HTTP_NODE_KIND: &str = "HTTP";
 /// How long a request counts in the field `requests_last_minute` of the rules' input `context`.
 const REQUEST_COUNT_PERIOD: Duration = Duration::from_secs(60);
 
-/// Number of HTTP requests and sum of costs, over all runs of plans. Requests of nodes that failed
-/// count too.
+/// Number of HTTP requests, and sum of the costs that node outputs report, over all runs of plans.
+/// Requests of nodes that failed count too.
 #[derive(Debug, Default)]
 pub(super) struct Usage(Mutex<UsageCounts>);
 

@@ -17,8 +17,8 @@ const VALUE_FIELD: &str = "value";
 /// that is compared with the start of a credential must have this length too. Shorter texts would
 /// match by chance.
 const MIN_CREDENTIAL_BYTES: usize = 4;
-/// Minimum length in bytes of a text that is masked because a credential contains it. An example is
-/// the text that a pattern matched.
+/// Minimum length in bytes of a text that is masked because it is a part of a credential. A pattern
+/// may have matched this part. Shorter texts would match by chance.
 const MIN_PART_BYTES: usize = 8;
 
 /// The credentials that were masked in the headers of a message. The same credentials are then
