@@ -1,4 +1,5 @@
-//! Python classes for the values that a router passes to handlers and hooks, and for its results.
+//! Python classes for the values that a router passes to handlers and hooks (functions that are
+//! called before or after a handler), and for the outcomes that the router returns.
 
 use super::decision::json_text;
 use super::message::{args_to_python, python_to_json};

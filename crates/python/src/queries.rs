@@ -100,9 +100,9 @@ fn to_python<'py>(py: Python<'py>, report: &impl Serialize) -> PyResult<Bound<'p
 
 #[pymethods]
 impl Rules {
-    /// Analyses the rules as `rulec check` does: routes that can never match, overlaps, gaps. With
-    /// `strict_ties`, an overlap of routes with different targets is a finding even if no route
-    /// sets a priority.
+    /// Analyses the rules as `rulec check` does. Finds, for example, routes that can never match,
+    /// and routes that can match the same message. With `strict_ties`, an overlap of routes with
+    /// different targets is a finding even if no route sets a priority.
     #[pyo3(signature = (*, strict_ties = false))]
     fn analyse(&self, py: Python<'_>, strict_ties: bool) -> PyResult<Vec<Finding>> {
         let options = AnalysisOptions::default().strict_ties(strict_ties);

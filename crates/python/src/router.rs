@@ -134,9 +134,9 @@ impl Drop for RoutingGuard {
     }
 }
 
-/// Calls a Python function on the event loop of the message's caller, and stores what it returns or
-/// raises. `argument` builds the only argument of the function. The result is null for `None`, and
-/// otherwise the result of `to_json`.
+/// Calls a Python handler or hook on the event loop of the message's caller. `argument` builds the
+/// only argument of the function. `to_json` stores the returned object if it is a reply, and
+/// converts it to JSON. An exception is stored for the outcome, and returned as an error.
 async fn call_python(
     function: Arc<Py<PyAny>>,
     call: Arc<RoutedMessage>,

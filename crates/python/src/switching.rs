@@ -93,7 +93,7 @@ impl Router {
         })
     }
 
-    /// The active rules. After `swap`, this attribute returns other rules.
+    /// The rules that are active now. After `swap`, this attribute returns the new rules.
     #[getter]
     fn rules(&self) -> LiveRules {
         LiveRules::new(self.router.rules(), None)

@@ -33,8 +33,8 @@ fn workflow_error(error: impl ToString) -> PyErr {
     WorkflowError::new_err(error.to_string())
 }
 
-/// A merge strategy that calls a Python function with the node and its inputs. Each input is a
-/// pair: the id of the node that sent the value, and the value.
+/// A merge strategy, which combines the inputs of a node: it calls a Python function with the node
+/// and the inputs. Each input is a pair: the id of the node that sent the value, and the value.
 struct PythonMerge(Py<PyAny>);
 
 impl MergeStrategy for PythonMerge {

@@ -131,7 +131,7 @@ pub fn observed_message(message: &Json) -> Option<Json> {
     Some(observed)
 }
 
-/// The field of a line that contains the payload, in streams whose lines also contain input values.
+/// The field that contains the payload, in a line that also contains values of other inputs.
 const PAYLOAD_FIELD: &str = "payload";
 
 /// Splits a line into its payload and its other fields, which a history records as a message.

@@ -205,7 +205,8 @@ impl CoordinatorBuilder {
     }
 
     /// Sets a value that plans (workflows that a language model writes) may use in a placeholder,
-    /// such as `${API_KEY}`. The author of a plan can send the value wherever a node can send data.
+    /// such as `${API_KEY}`. A plan can pass the value to any node, so a secret can be sent
+    /// wherever a node can send data.
     pub fn value(mut self, name: impl Into<String>, value: impl Into<Json>) -> Self {
         self.settings_mut().values.insert(name.into(), value.into());
         self
@@ -239,8 +240,9 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Sets how many recovery decisions (how to continue after a node's failure) one run of a plan
-    /// may request. A plan is a workflow that a language model writes. Default: 10.
+    /// Sets how many recovery decisions one run of a plan may request. A plan is a workflow that a
+    /// language model writes. A recovery decision selects how to continue after a node's failure.
+    /// Default: 10.
     pub fn recoveries(mut self, max_requests: u64) -> Self {
         self.settings_mut().recoveries = max_requests;
         self
