@@ -1,5 +1,5 @@
-//! Python classes for the values that a router passes to handlers and hooks (functions that are
-//! called before or after a handler), and for the outcomes that the router returns.
+//! Python classes for the outcomes that a router returns, and for the values that it passes to
+//! handlers and hooks. A hook is a function that is called before or after a handler.
 
 use super::decision::json_text;
 use super::message::{args_to_python, python_to_json};

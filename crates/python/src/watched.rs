@@ -11,8 +11,8 @@ pub struct WatchedFile(Arc<Mutex<WatchState>>);
 #[derive(Default)]
 struct WatchState {
     watch: Option<Arc<route::Watch>>,
-    /// How often the router was closed. This number shows whether the router was closed while a file
-    /// was loaded.
+    /// How often the router was closed. This number shows whether the router was closed while a
+    /// file was being loaded.
     close_count: u64,
 }
 

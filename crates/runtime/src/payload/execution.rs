@@ -131,8 +131,7 @@ impl Coordinator {
 
     /// Applies a recovery decision (how to continue after a node's failure) that arrives while the
     /// plan is not running. Resumes the run, unless the decision aborts the run. Returns the report
-    /// of the run, always as `Some`. Returns an error if the workflow is unknown or none of its
-    /// nodes failed.
+    /// of the run, always as `Some`. Returns an error if, for example, the workflow is unknown.
     async fn recover_run(&self, kind: &str, payload: &Json) -> Result<Option<RunReport>, String> {
         let run = self.find_run(payload)?;
         let recovery = RecoveryAction::from_payload(kind, payload).ok_or("the payload says no recovery")?;
