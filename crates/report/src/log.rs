@@ -121,7 +121,8 @@ impl ParsedLine {
 /// decided.
 const OBSERVE_FIELD: &str = "observe";
 
-/// Returns a message that is marked as observed, without the mark. `None` for other messages.
+/// If the field `observe` of a message is true, returns the message without this field. `None` for
+/// other messages.
 pub fn observed_message(message: &Json) -> Option<Json> {
     if message.get(OBSERVE_FIELD) != Some(&Json::Bool(true)) {
         return None;
