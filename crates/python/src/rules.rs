@@ -149,7 +149,8 @@ pub fn no_default_entry(names: &str) -> PyErr {
 #[pymethods]
 impl Rules {
     /// Compiles a file and its imports. `root` is the folder that must contain all imported files;
-    /// by default, the folder of the file.
+    /// by default, the folder of the file. `functions` are the Python functions that the rules
+    /// call, by name. `tier` and `index` name the execution engine and the indexing mode.
     #[staticmethod]
     #[pyo3(signature = (path, *, functions = None, root = None, tier = None, index = None))]
     fn from_path(
@@ -167,6 +168,7 @@ impl Rules {
     }
 
     /// Compiles a text. `imports` maps each path that the text may import to the text of that file.
+    /// `from_path` describes the other parameters.
     #[staticmethod]
     #[pyo3(signature = (text, *, functions = None, imports = None, tier = None, index = None))]
     fn from_text(

@@ -39,8 +39,9 @@ pub struct LoggedDecision {
     pub message: Option<Json>,
 }
 
-/// Parses a line that may be a message or a logged decision. A line is a logged decision if it has
-/// a text field `entry` and the fields `route` and `generation`. Any other line is a message.
+/// Parses a line of any kind that [`ParsedLine`] lists. A line is a logged decision if it has a
+/// text field `entry` and the fields `route` and `generation`. A line that is of no other kind is a
+/// message.
 pub fn parse_line(mut line: Map<String, Json>) -> ParsedLine {
     if is_observed(&line)
         && let Some(Json::Object(mut message)) = line.remove("message")

@@ -47,8 +47,9 @@ impl Usage {
         self.lock_counts().total_cost += cost.unwrap_or(0.0);
     }
 
-    /// Returns a copy of `context` with the current counts as fields. A field keeps its value if
-    /// that value is greater than the count. Returns `None` if no field would change.
+    /// Returns a copy of `context`, or a new object if it is `None`, with the current counts as
+    /// fields. A field keeps its value if that value is greater than the count. Returns `None` if
+    /// no field would change, or if `context` is not an object.
     pub fn context_with_counts(&self, context: Option<&Json>) -> Option<Json> {
         let mut counts = self.lock_counts();
         counts.forget_old_requests();
