@@ -1,4 +1,5 @@
-//! Python classes for the values that a router passes to handlers and hooks, and for its results.
+//! Python classes for the outcomes that a router returns, and for the values that it passes to
+//! handlers and hooks. A hook is a function that is called before or after a handler.
 
 use super::decision::json_text;
 use super::message::{args_to_python, python_to_json};
@@ -27,7 +28,7 @@ impl Request {
         format!("<Request of {route} for {handler}, attempt {attempt}>")
     }
 
-    /// The message's `text`; empty if there is none.
+    /// The field `text` of the message; empty if the message has no such text.
     #[getter]
     fn text(&self) -> &str {
         self.request.text()
@@ -75,9 +76,9 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Creates an outcome. `reply` is the last reply of the message's Python functions, and
-    /// `raised` is their last exception. If the message was handled, the outcome stores the reply,
-    /// otherwise the exception.
+    /// Creates an outcome. `reply` is the last object that a Python handler or hook returned for
+    /// the message, and `raised` is the last exception that one raised. If the message was handled,
+    /// the outcome stores `reply`, otherwise `raised`.
     pub fn new(outcome: route::Outcome, reply: Option<Py<PyAny>>, raised: Option<Py<PyAny>>) -> Outcome {
         let handled = outcome.reply().is_some();
         Outcome {
@@ -167,7 +168,7 @@ impl Outcome {
     }
 }
 
-/// A message with its outcome, which a hook after the handler receives.
+/// The argument of a hook that is called after the handler: the message and its outcome.
 #[pyclass(frozen, module = "rulec")]
 pub struct Finished {
     #[pyo3(get)]

@@ -23,8 +23,8 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Runs a decision, with or without the GIL. `bytes` is the size of the message, or 0 if it is
-    /// unknown.
+    /// Runs the decision `decide`. Releases the GIL if the message is long or earlier decisions
+    /// were slow. `bytes` is the size of the message, or 0 if it is unknown.
     pub fn run<T: Send>(&self, py: Python<'_>, bytes: usize, decide: impl FnOnce() -> T + Send) -> T {
         if bytes >= LONG_TEXT_BYTES || self.is_slow.load(Ordering::Relaxed) {
             return without_gil(py, decide);

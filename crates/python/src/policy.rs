@@ -6,7 +6,8 @@ use pyo3::prelude::*;
 use rulec_runtime::route;
 use std::time::Duration;
 
-/// Converts a number of seconds to a duration.
+/// Converts a number of seconds to a duration. Fails if the number is negative, not finite or too
+/// large.
 pub fn duration_from_seconds(seconds: f64) -> PyResult<Duration> {
     let to_error = |_| RouterError::new_err(format!("{seconds} is no number of seconds; give 0 or more"));
     Duration::try_from_secs_f64(seconds).map_err(to_error)

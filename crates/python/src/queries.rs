@@ -100,9 +100,9 @@ fn to_python<'py>(py: Python<'py>, report: &impl Serialize) -> PyResult<Bound<'p
 
 #[pymethods]
 impl Rules {
-    /// Analyses the rules as `rulec check` does: routes that can never match, overlaps, gaps. With
-    /// `strict_ties`, an overlap of routes with different targets is a finding even if no route
-    /// sets a priority.
+    /// Analyses the rules as `rulec check` does. Finds, for example, routes that can never match,
+    /// and routes that can match the same message. With `strict_ties`, an overlap of routes with
+    /// different targets is a finding even if no route sets a priority.
     #[pyo3(signature = (*, strict_ties = false))]
     fn analyse(&self, py: Python<'_>, strict_ties: bool) -> PyResult<Vec<Finding>> {
         let options = AnalysisOptions::default().strict_ties(strict_ties);
@@ -151,7 +151,9 @@ impl Rules {
         Ok(report)
     }
 
-    /// Returns the smallest change of a message that leads to a route.
+    /// Finds the smallest change of `message` after which `entry` would choose `route`. Without
+    /// `entry`, the default entry (such as a table) decides. The result shows the values of
+    /// `@private` fields only if `show_private` is true.
     #[pyo3(signature = (message, route, *, entry = None, show_private = false))]
     fn why_not<'py>(
         &self,
@@ -179,8 +181,9 @@ impl Rules {
         to_python(py, &without_gil(py, || entry.skipped(&message)))
     }
 
-    /// Ranks proposed decisions: which one runs first, which wait, and which are dropped.
-    /// `decisions` are pairs of an id and a payload kind, in order of arrival.
+    /// Orders proposed decisions by the ranks that the rules declare: which one runs first, which
+    /// wait, and which are dropped. `decisions` are pairs of an id and a payload kind, in order of
+    /// arrival.
     fn arbitrate<'py>(
         &self,
         py: Python<'py>,

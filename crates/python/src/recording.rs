@@ -20,8 +20,9 @@ fn record_error(error: &RecordError) -> PyErr {
 }
 
 impl Session {
-    /// Calls `work` with the session and a message, without the GIL. `work` may wait for another
-    /// thread that uses the same history key (such as a user id) and needs the GIL.
+    /// Calls `work` with the session and a message. Releases the GIL during the call: `work` may
+    /// wait for another thread that uses the same history key (such as a user id) and needs the
+    /// GIL.
     fn with_store<T: Send>(
         &self,
         message: &Bound<'_, PyAny>,

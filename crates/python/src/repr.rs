@@ -7,8 +7,8 @@ pub fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Returns the number of routes in compiled rules, and the numbers of their other rules, if there
-/// are any.
+/// Returns a text with the number of routes in compiled rules, such as `2 routes, 3 choice cases`.
+/// Choice cases, flow patterns, router cases and payload rules are listed only if there are any.
 pub fn rule_counts(rules: &rulec::Rules) -> String {
     let counted = |kind: TableKind, noun: &str| {
         let tables = rules.program().tables.iter().filter(|table| table.kind == kind);

@@ -30,7 +30,8 @@ pub fn router_error(error: impl ToString) -> PyErr {
     RouterError::new_err(error.to_string())
 }
 
-/// The Python async function that routes a message.
+/// The async function `rulec._call.route`, written in Python, which routes a message. It is
+/// imported at its first use.
 static ROUTE_FUNCTION: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// A message that is being routed: the original Python object, and the event loop on which its
@@ -41,8 +42,8 @@ struct RoutedMessage {
     last_result: Mutex<LastResult>,
 }
 
-/// The last reply that the Python functions for a message returned, and the last exception that
-/// they raised; `None` if there is none.
+/// The last reply that a Python handler or hook returned for a message, and the last exception that
+/// one raised; `None` if there is none.
 #[derive(Default)]
 struct LastResult {
     reply: Option<Py<PyAny>>,
@@ -54,7 +55,8 @@ impl RoutedMessage {
         self.last_result.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stores the reply of a handler, so that the router returns the same Python object.
+    /// Stores the reply of a handler, so that the router returns the same Python object. The
+    /// returned JSON is always null: the Rust router needs no copy of the reply.
     fn keep_reply(&self, reply: &Bound<'_, PyAny>) -> PyResult<Json> {
         let former = self.last().reply.replace(reply.clone().unbind());
         // Dropped without the lock, because a finalizer in Python may release the GIL.
@@ -62,8 +64,8 @@ impl RoutedMessage {
         Ok(Json::Null)
     }
 
-    /// Stores the reply of a hook, which replaces the handler's reply. A reply `None` keeps the
-    /// handler's reply.
+    /// Stores the reply of a hook, which replaces the handler's reply, and returns true as JSON. If
+    /// the hook replied `None`, keeps the handler's reply and returns null.
     fn replace_reply(&self, reply: &Bound<'_, PyAny>) -> PyResult<Json> {
         if reply.is_none() {
             return Ok(Json::Null);
@@ -132,9 +134,9 @@ impl Drop for RoutingGuard {
     }
 }
 
-/// Calls a Python function on the event loop of the message's caller, and stores what it returns or
-/// raises. `argument` builds the only argument of the function. The result is null for `None`, and
-/// otherwise the result of `to_json`.
+/// Calls a Python handler or hook on the event loop of the message's caller. `argument` builds the
+/// only argument of the function. `to_json` stores the returned object if it is a reply, and
+/// converts it to JSON. An exception is stored for the outcome, and returned as an error.
 async fn call_python(
     function: Arc<Py<PyAny>>,
     call: Arc<RoutedMessage>,
@@ -446,8 +448,8 @@ impl Router {
         stats_to_python(py, &self.router.stats())
     }
 
-    /// Ends the watching of a file. Waits until all lines of the decision log are written, then
-    /// closes the log.
+    /// Stops watching the rule file, if the router watches one. Waits until all lines of the
+    /// decision log are written, then closes the log.
     fn close<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let router = self.router.clone();
         self.watched.close();

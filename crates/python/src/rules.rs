@@ -106,8 +106,9 @@ impl Rules {
         self.imported.as_ref().and_then(|imported| imported.context.as_ref())
     }
 
-    /// Sets the inputs of a checker of payloads. The context that was loaded with the rules applies
-    /// unless `inputs` has another one.
+    /// Configures a checker of payloads: sets its inputs and its input `options`, and makes it
+    /// strict if `strict` is true. The context that was loaded with the rules applies unless
+    /// `inputs` contains another `context`.
     fn configure_judge(
         &self,
         mut judge: payload::Judge,
@@ -148,7 +149,8 @@ pub fn no_default_entry(names: &str) -> PyErr {
 #[pymethods]
 impl Rules {
     /// Compiles a file and its imports. `root` is the folder that must contain all imported files;
-    /// by default, the folder of the file.
+    /// by default, the folder of the file. `functions` are the Python functions that the rules
+    /// call, by name. `tier` and `index` name the execution engine and the indexing mode.
     #[staticmethod]
     #[pyo3(signature = (path, *, functions = None, root = None, tier = None, index = None))]
     fn from_path(
@@ -166,6 +168,7 @@ impl Rules {
     }
 
     /// Compiles a text. `imports` maps each path that the text may import to the text of that file.
+    /// `from_path` describes the other parameters.
     #[staticmethod]
     #[pyo3(signature = (text, *, functions = None, imports = None, tier = None, index = None))]
     fn from_text(
@@ -213,10 +216,10 @@ impl Rules {
         })
     }
 
-    /// Loads keyword flows and intent flows (found by meaning) from their JSON: text, or Python
-    /// values. An item that cannot be used is skipped, and `report` names the item. With `strict`,
-    /// such an item is an error. With `literal`, patterns match literally, as `==` and `in` of
-    /// Python do.
+    /// Loads keyword flows and intent flows (found by meaning) from a JSON document of another
+    /// system. `document` is JSON text or Python values. An item that cannot be used is skipped,
+    /// and `report` names the item. With `strict`, such an item is an error. With `literal`,
+    /// patterns match literally, as `==` and `in` of Python do.
     #[staticmethod]
     #[pyo3(signature = (document, *, strict = false, literal = false))]
     fn from_flows(
@@ -229,14 +232,16 @@ impl Rules {
         load_document(py, System::Flows, document, options).map(Rules::from_imported)
     }
 
-    /// Loads message routes from their JSON, like `from_flows`.
+    /// Loads message routes from a JSON document of another system. The parameters are as in
+    /// `from_flows`.
     #[staticmethod]
     #[pyo3(signature = (document, *, strict = false))]
     fn from_routes(py: Python<'_>, document: &Bound<'_, PyAny>, strict: bool) -> PyResult<Rules> {
         load_document(py, System::Routes, document, options(strict)).map(Rules::from_imported)
     }
 
-    /// Loads the branches of one or several choices from their JSON, like `from_flows`.
+    /// Loads the branches of one or several choices from a JSON document of another system. The
+    /// parameters are as in `from_flows`.
     #[staticmethod]
     #[pyo3(signature = (document, *, strict = false))]
     fn from_choices(py: Python<'_>, document: &Bound<'_, PyAny>, strict: bool) -> PyResult<Rules> {
@@ -313,8 +318,8 @@ impl Rules {
         Ok(Explanation(without_gil(py, || entry.explain(&message, show_private))))
     }
 
-    /// Analyses a text: its intent, entities, keywords and urgency. Also computes the context
-    /// score, which rules may declare as `let context_score`, from `ctx`.
+    /// Analyses a text: its intent, entities, keywords and urgency. If the rules define a context
+    /// score by `let context_score`, also computes this score for the object `ctx`.
     #[pyo3(signature = (text, ctx = None))]
     fn analyze<'py>(
         &self,
@@ -385,7 +390,8 @@ impl Rules {
     }
 
     /// Creates a checker for payloads of one kind. `inputs` maps names of the rules' inputs to
-    /// values. `options` is the value of the input `options`.
+    /// values. `options` is the value of the input `options`. With `strict`, a payload that
+    /// violates a warning rule is rejected too.
     #[pyo3(signature = (kind, *, inputs = None, options = None, strict = false))]
     fn judge(
         &self,

@@ -18,9 +18,10 @@ pub struct FlowRunner(DerivedFromRules<rulec_http::FlowRunner>);
 
 #[pymethods]
 impl FlowRunner {
-    /// Creates a runner for the flows of `rules`. The runner always uses the active version of live
-    /// rules, of a watched file or of a router. The rules declare the endpoint that executes a
-    /// flow: `flow tool … { endpoint: … }`.
+    /// Creates a runner for the flows of `rules`. If `rules` are live rules, a watched file or a
+    /// router, the runner always uses their active version. The rules declare the endpoint that
+    /// executes a flow: `flow tool … { endpoint: … }`. `client` calls the endpoint. `model` selects
+    /// a flow if neither a pattern nor the classifier finds one.
     #[new]
     #[pyo3(signature = (rules, client, *, model = None))]
     fn new(
@@ -41,7 +42,8 @@ impl FlowRunner {
     }
 
     /// Finds the flow for a text and executes it. `history` are the earlier messages of the
-    /// conversation, as pairs of the role (`user` or `assistant`) and the text.
+    /// conversation, as pairs of the role (`user` or `assistant`) and the text. Placeholders in the
+    /// endpoint are filled from `arguments` and from `context`, the context of the conversation.
     #[pyo3(signature = (text, context = None, *, history = None, arguments = None))]
     fn handle<'py>(
         &self,
@@ -70,7 +72,8 @@ impl FlowRunner {
         })
     }
 
-    /// Executes an intent flow (a flow found by meaning) that a model has chosen.
+    /// Executes an intent flow (a flow found by meaning) that a model has chosen. `flow` is its id.
+    /// Placeholders in the endpoint are filled from `arguments` and `context`.
     #[pyo3(signature = (flow, context = None, *, arguments = None))]
     fn execute<'py>(
         &self,
@@ -175,7 +178,8 @@ impl FlowOutcome {
     }
 }
 
-/// The answer of a model to a choice: the fields of the Python class `ChoiceAnswer`, in order.
+/// The answer of a model to a choice, with the fields of the Python class `ChoiceAnswer`: the
+/// branch, `to_user`, the reason, the failure, and the tool calls that were ignored.
 type ChoiceAnswer = (String, bool, Option<String>, Option<String>, Vec<String>);
 
 /// Asks a model at an endpoint to make a choice. After any failure, takes the default branch.

@@ -24,7 +24,7 @@ impl RetryRequest {
         DecisionRejected(self.0.rejected.clone())
     }
 
-    /// The number of this request among the requests to replace the decision, from 1.
+    /// How often the agent has been called to replace this decision, including this call.
     #[getter]
     fn attempt(&self) -> u32 {
         self.0.attempt
@@ -52,8 +52,9 @@ impl AgentSession {
 
 #[pymethods]
 impl AgentSession {
-    /// Checks decisions and executes the decisions that can run: the lowest rank first, and equal
-    /// ranks in order of arrival.
+    /// Validates decisions and executes those that can run. The decision of the lowest rank (a
+    /// number that the rules declare for each payload kind) runs first. Decisions of equal rank run
+    /// in order of arrival.
     fn offer<'py>(&self, py: Python<'py>, decisions: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.caller.remember(py)?;
         let single = decisions.cast::<DecisionMade>().map(|made| vec![made.get().0.clone()]);
@@ -74,8 +75,8 @@ impl AgentSession {
         })
     }
 
-    /// Makes the user's answer the result of the decision that asked for it. Then executes the
-    /// decisions that waited until the user answered.
+    /// Completes the decision that asked the user a question: `answer` becomes its result. Then
+    /// executes the decisions that waited until the user answered.
     fn answer<'py>(&self, py: Python<'py>, answer: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.caller.remember(py)?;
         let (session, answer) = (self.session.clone(), python_to_json(answer, "the answer")?);
@@ -156,7 +157,7 @@ impl Done {
         self.0.result.as_ref().err().map(String::as_str)
     }
 
-    /// The report of the run as a dict; None if the decision ran no workflow.
+    /// The report of the workflow's run as a dict; None if the decision ran no workflow.
     #[getter]
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         Ok(self.0.report.as_ref().map(|report| pythonize(py, report)).transpose()?)

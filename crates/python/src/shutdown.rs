@@ -88,8 +88,8 @@ fn wait_while(condition: impl Fn() -> bool, limit: Duration) {
     }
 }
 
-/// Waits for running calls, and blocks threads that start new calls. Python calls this function by
-/// `atexit`.
+/// Prepares the end of the interpreter: waits for running calls of this module's functions, and
+/// makes later calls block. Python calls this function by `atexit`.
 #[pyfunction]
 pub fn end(py: Python<'_>) {
     if SHUTDOWN_THREAD.set(thread::current().id()).is_ok() {

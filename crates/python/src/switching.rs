@@ -73,7 +73,8 @@ impl Router {
     /// Watches a rule file or an artifact (compiled rules). The current version of the file becomes
     /// active at once, and each later version when it is written. A version that cannot be loaded
     /// is refused, and the last good version stays active. The watching ends when the router
-    /// watches another file, or when the router or the returned `Watch` is closed.
+    /// watches another file, or when the router or the returned `Watch` is closed. `functions` are
+    /// the Python functions that the rules call, by name.
     #[pyo3(signature = (path, *, functions = None))]
     fn watch<'py>(
         &self,
@@ -93,7 +94,7 @@ impl Router {
         })
     }
 
-    /// The active rules. After `swap`, this attribute returns other rules.
+    /// The rules that are active now. After `swap`, this attribute returns the new rules.
     #[getter]
     fn rules(&self) -> LiveRules {
         LiveRules::new(self.router.rules(), None)

@@ -17,7 +17,7 @@ use tracing::{Event, Level, Metadata, Subscriber};
 
 /// Maximum number of events that wait for Python; further events are dropped.
 const QUEUE_CAPACITY: usize = 4096;
-/// The prefix of the targets whose events are passed on.
+/// Only events whose `tracing` target begins with this prefix are passed to Python.
 const TRACING_TARGET_PREFIX: &str = "rulec::";
 
 /// The most detailed level that is passed on, as an index into [`LOG_LEVELS`].

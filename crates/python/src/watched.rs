@@ -11,7 +11,8 @@ pub struct WatchedFile(Arc<Mutex<WatchState>>);
 #[derive(Default)]
 struct WatchState {
     watch: Option<Arc<route::Watch>>,
-    /// How often the router was closed.
+    /// How often the router was closed. This number shows whether the router was closed while a
+    /// file was being loaded.
     close_count: u64,
 }
 
@@ -25,9 +26,9 @@ impl WatchedFile {
         self.lock().close_count
     }
 
-    /// Stores the watch of another file, and closes the former watch. `close_count` is the number
-    /// that [`WatchedFile::close_count`] returned before the file was loaded. If the router was
-    /// closed since then, closes the new watch and returns false.
+    /// Replaces the watched file: stores `watch`, and closes the former watch. `close_count` is the
+    /// number that [`WatchedFile::close_count`] returned before the file was loaded. If the router
+    /// was closed since then, closes `watch` and returns false.
     pub fn store_watch(&self, watch: &Arc<route::Watch>, close_count: u64) -> bool {
         let (former, is_open) = {
             let mut state = self.lock();

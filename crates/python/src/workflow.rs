@@ -33,8 +33,8 @@ fn workflow_error(error: impl ToString) -> PyErr {
     WorkflowError::new_err(error.to_string())
 }
 
-/// A merge strategy that calls a Python function with the node and its inputs. Each input is a
-/// pair: the id of the node that sent the value, and the value.
+/// A merge strategy, which combines the inputs of a node: it calls a Python function with the node
+/// and the inputs. Each input is a pair: the id of the node that sent the value, and the value.
 struct PythonMerge(Py<PyAny>);
 
 impl MergeStrategy for PythonMerge {
@@ -203,8 +203,9 @@ fn with_worker(
 
 #[pymethods]
 impl Workflow {
-    /// Builds a workflow from nodes; `nodes` are dicts with `id`, `type`, `next`, `config`,
-    /// `parallel` and `time_limit_ms`. `routers` maps nodes to `router` statements of `rules`.
+    /// Builds a workflow that starts at the node `start`. `nodes` are dicts with `id`, `type`,
+    /// `next`, `config`, `parallel` and `time_limit_ms`. `routers` maps ids of nodes to names of
+    /// `router` statements of `rules`. `parts` are the other keyword arguments.
     #[new]
     #[pyo3(signature = (start, nodes, *, rules = None, routers = None, **parts))]
     fn new(
@@ -229,7 +230,8 @@ impl Workflow {
         WorkflowParts::new(parts)?.build(builder)
     }
 
-    /// Builds the workflow that the `workflow` statement `name` of the rules describes.
+    /// Builds the workflow that the `workflow` statement `name` of the rules describes. `parts` are
+    /// the other keyword arguments.
     #[staticmethod]
     #[pyo3(signature = (rules, name, **parts))]
     fn from_rules(

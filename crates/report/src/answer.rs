@@ -162,7 +162,7 @@ pub struct IntentAnswer<'a> {
     entry: &'a str,
     /// The id of the flow; `None` if no flow was chosen.
     pub flow: Option<String>,
-    /// The name of the flow in the rules.
+    /// The name of the flow in the rules; `None` if no flow was chosen.
     pub name: Option<String>,
     pattern: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -226,8 +226,9 @@ impl<'a> IntentAnswer<'a> {
         }
     }
 
-    /// Adds the explanation and the analysis of `message`, and an empty list of matching routes, as
-    /// far as `options` requests them.
+    /// Adds the parts that `options` requests: the explanation, the analysis of the text of
+    /// `message`, and the list of matching routes. The list is empty, because no keyword pattern
+    /// matched.
     pub fn add_parts(&mut self, matcher: &FlowMatcher, message: &Json, options: AnswerOptions) {
         self.matched = options.matched.then(Vec::new);
         self.explanation = options.explanation.then(|| matcher.explain(message, false)).flatten();

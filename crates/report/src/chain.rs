@@ -185,7 +185,8 @@ pub struct ChainVerifier {
 }
 
 impl ChainVerifier {
-    /// Creates a verifier. With a key, the checkpoints must be signed with this key.
+    /// Creates a verifier. With a key, each checkpoint must have a valid signature of this key.
+    /// Without a key, signatures are not checked.
     pub fn new(key: Option<VerifyingKey>) -> ChainVerifier {
         ChainVerifier { key, ..ChainVerifier::default() }
     }

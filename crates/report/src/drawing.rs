@@ -127,7 +127,7 @@ fn add_next_edges(
     }
 }
 
-/// Returns the names of all tables that a `goto` enters.
+/// Returns the names of all tables to which a `goto` leads.
 pub fn entered_tables(program: &Program) -> BTreeSet<&str> {
     let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());
     let outcomes = program.rules.iter().map(|rule| &rule.outcome).chain(defaults);
@@ -138,8 +138,8 @@ pub fn entered_tables(program: &Program) -> BTreeSet<&str> {
     tables.collect()
 }
 
-/// Draws the rules of a table in evaluation order. Tables that these rules enter by `goto` are
-/// drawn in the same graph.
+/// Draws the rules of the table `name` in evaluation order. Tables to which these rules lead by
+/// `goto` are drawn in the same graph.
 pub fn draw_table(rules: &Rules, name: &str) -> Drawing {
     let mut tables = TableDrawer {
         rules,
@@ -233,8 +233,8 @@ impl TableDrawer<'_> {
     }
 }
 
-/// Describes in a few words where an outcome leads: to a handler, a table, a flow, or nodes. `name`
-/// is the name of the statement that has the outcome.
+/// Describes in a few words where an outcome leads: to a handler, a table, a branch, a flow, or
+/// workflow nodes. `name` is the name of the statement that has the outcome.
 pub fn describe_target(program: &Program, outcome: &Outcome, name: &str) -> String {
     match outcome {
         Outcome::Goto(table) => format!("goto {}", program.tables[table.index()].name),

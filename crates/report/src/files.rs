@@ -137,8 +137,8 @@ mod tests {
     use std::os::fd::AsRawFd;
     use std::os::unix::fs::symlink;
 
-    /// Former bug: `--save /dev/stdout` replaced the link by a file, because the file to which
-    /// standard output led was no longer in its folder.
+    /// Former bug: if standard output was a file that had been deleted, `--save /dev/stdout`
+    /// replaced the symbolic link `/dev/stdout` by a regular file.
     #[test]
     fn a_link_whose_file_is_missing_stays_a_link() {
         let folder = tempfile::tempdir().expect("a folder can be created");

@@ -12,7 +12,7 @@ pub enum ParsedLine {
     /// The line is a logged decision, which may contain its message.
     LoggedDecision(LoggedDecision),
     /// The line of a decision log is a message that was recorded in the history, but not decided.
-    /// The message has the mark that [`observed_message`] reads.
+    /// The contained message has the additional field `observe`; see [`observed_message`].
     Observed(Json),
     /// The line was written by `rulec serve`, and is not about a message ([`is_service_line`]).
     ServiceLine,
@@ -39,8 +39,9 @@ pub struct LoggedDecision {
     pub message: Option<Json>,
 }
 
-/// Parses a line that may be a message or a logged decision. A line is a logged decision if it has
-/// a text field `entry` and the fields `route` and `generation`. Any other line is a message.
+/// Parses a line of any kind that [`ParsedLine`] lists. A line is a logged decision if it has a
+/// text field `entry` and the fields `route` and `generation`. A line that is of no other kind is a
+/// message.
 pub fn parse_line(mut line: Map<String, Json>) -> ParsedLine {
     if is_observed(&line)
         && let Some(Json::Object(mut message)) = line.remove("message")
@@ -79,9 +80,9 @@ pub fn is_observed(line: &Map<String, Json>) -> bool {
 }
 
 /// The keys of lines that `rulec serve` writes into a decision log in addition to decisions. Such
-/// lines are file headers, signed checkpoints, counts of dropped lines, and changes of the rules.
-/// Others are about versions that came into force or were refused, and rule sets that were added or
-/// removed.
+/// lines are file headers, signed checkpoints, and counts of dropped lines. Other lines report
+/// edits of the rules, versions of rules that became active or were refused, and rule sets that
+/// were added or removed.
 const SERVICE_LINE_FIELDS: [&str; 8] =
     ["log", "checkpoint", "dropped", "change", "in_force", "refused", "added", "removed"];
 
@@ -121,7 +122,8 @@ impl ParsedLine {
 /// decided.
 const OBSERVE_FIELD: &str = "observe";
 
-/// Returns a message that is marked as observed, without the mark. `None` for other messages.
+/// If the field `observe` of a message is true, returns the message without this field. `None` for
+/// other messages.
 pub fn observed_message(message: &Json) -> Option<Json> {
     if message.get(OBSERVE_FIELD) != Some(&Json::Bool(true)) {
         return None;
@@ -131,7 +133,7 @@ pub fn observed_message(message: &Json) -> Option<Json> {
     Some(observed)
 }
 
-/// The field of a line that contains the payload, in streams whose lines also contain input values.
+/// The field that contains the payload, in a line that also contains values of other inputs.
 const PAYLOAD_FIELD: &str = "payload";
 
 /// Splits a line into its payload and its other fields, which a history records as a message.

@@ -236,9 +236,9 @@ pub struct Judges {
     /// The value of the rules' input `context`, such as the workflows that payloads may refer to;
     /// `None` if it is not set. The validators of all payload kinds share this value.
     context: Option<Arc<Json>>,
-    /// Counts HTTP requests and adds up costs, over all plans (workflows that a language model
-    /// writes) that the coordinator ran. Each validation adds these numbers to the rules' input
-    /// `context`. `None` outside a coordinator.
+    /// The number of HTTP requests and the sum of costs, over all plans (workflows that a language
+    /// model writes) of the coordinator. Node outputs report the costs. Each validation adds these
+    /// numbers to the rules' input `context`. `None` outside a coordinator.
     usage: Option<Arc<Usage>>,
     /// Maximum number of rounds of one loop in a plan. Each validation adds the number to the
     /// rules' input `context`. `None` if no maximum is set.
@@ -356,9 +356,9 @@ impl Judges {
         DecisionEvent::Rejected(Rejected { decision, judgement: Some(judgement), feedback, fallback })
     }
 
-    /// Returns `judge` with the current request counts and costs, and with the maximum number of
-    /// rounds of a loop, in its input `context`. Returns `judge` unchanged if there are no such
-    /// numbers, or if the rules do not declare them in `context`.
+    /// Returns `judge` with more numbers in its input `context`: the HTTP requests and the costs of
+    /// plans so far, and the maximum number of rounds of a loop. Returns `judge` unchanged if there
+    /// are no such numbers, or if the rules do not declare them in `context`.
     fn with_own_context<'j>(&self, judge: &'j Judge) -> Cow<'j, Judge> {
         let own_context = self.context.as_deref();
         let counted = self.usage.as_ref().and_then(|usage| usage.context_with_counts(own_context));

@@ -31,8 +31,8 @@ pub enum Policy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub enum RecvError {
-    /// Events were dropped at this position of the stream; contains the number of dropped events.
-    /// The next receive call returns the event after the gap.
+    /// Events were dropped between the last event that was received and the next one; contains
+    /// their number. The next call returns the event after the gap.
     Lagged(u64),
     /// No event is queued now, but more events may arrive; only returned by
     /// [`Subscription::try_recv`].

@@ -15,8 +15,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// The program's function that decides how to recover from a node's failure, and the payload kind
-/// of these decisions.
+/// The program's function that chooses how to recover from a node's failure, and the payload kind
+/// of the recovery decisions that it proposes.
 struct RecoveryStrategy {
     kind: String,
     strategy: UserFunction<NodeFailure, Json>,
@@ -126,9 +126,10 @@ impl CoordinatorBuilder {
     /// Sets the function that makes the payload of a fallback decision, which is proposed in place
     /// of a rejected one. If the function returns `None`, no fallback is proposed.
     ///
-    /// By default, the payload consists of fields of the rejected payload and of the node's
-    /// failure. Fields that the rules do not declare for the fallback's kind are left out. The
-    /// field `reason` defaults to a text that names the rejected kind.
+    /// By default, the payload has the fields of the rejected payload. If the rejected decision was
+    /// a recovery from a node's failure, fields that describe the failure are added. Fields that
+    /// the rules do not declare for the fallback's kind are left out. The field `reason` defaults
+    /// to a text that names the rejected kind.
     pub fn fallback(
         mut self,
         make_payload: impl Fn(&Rejected) -> Option<Json> + Send + Sync + 'static,
@@ -172,9 +173,9 @@ impl CoordinatorBuilder {
     }
 
     /// Registers a node type that plans (workflows written by a language model) may use. `factory`
-    /// creates the processor of a node. The function is called for every attempt to run the node,
-    /// after the placeholders in the node's config are filled. `START` and `END` are built in: they
-    /// pass their input on.
+    /// creates the processor, which runs a node. `factory` is called for every attempt to run the
+    /// node, after the placeholders in the node's config are filled. The types `START` and `END`
+    /// are built in: they output their input.
     pub fn node_kind(
         mut self,
         kind: impl Into<String>,
@@ -204,7 +205,8 @@ impl CoordinatorBuilder {
     }
 
     /// Sets a value that plans (workflows that a language model writes) may use in a placeholder,
-    /// such as `${API_KEY}`. The author of a plan can send the value wherever a node can send data.
+    /// such as `${API_KEY}`. A plan can pass the value to any node, so a secret can be sent
+    /// wherever a node can send data.
     pub fn value(mut self, name: impl Into<String>, value: impl Into<Json>) -> Self {
         self.settings_mut().values.insert(name.into(), value.into());
         self
@@ -238,8 +240,9 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Sets how many recovery decisions (how to continue after a node's failure) one run of a plan
-    /// may request. A plan is a workflow that a language model writes. Default: 10.
+    /// Sets how many recovery decisions one run of a plan may request. A plan is a workflow that a
+    /// language model writes. A recovery decision selects how to continue after a node's failure.
+    /// Default: 10.
     pub fn recoveries(mut self, max_requests: u64) -> Self {
         self.settings_mut().recoveries = max_requests;
         self
@@ -390,8 +393,8 @@ impl Coordinator {
     }
 
     /// Returns the fallback decision to propose in place of a rejected decision. `None` if the
-    /// rules declare no fallback, if a decision of its kind was already rejected, or if the
-    /// program's fallback function returns no payload.
+    /// rules declare no fallback for the rejected kind, or if a decision of the fallback's kind was
+    /// already rejected. Also `None` if the program's fallback function returns no payload.
     fn fallback_decision(&self, rejected: &Rejected, judges: &Judges) -> Option<DecisionEvent> {
         let kind = rejected.fallback.as_ref()?;
         let mut instead_of = rejected.decision.instead_of.clone();
@@ -412,9 +415,10 @@ impl Coordinator {
     }
 }
 
-/// Builds the payload of the fallback that is proposed in place of a rejected decision. Its fields
-/// come from the rejected payload and from the node's failure. Fields that the payload kind `kind`
-/// does not declare are left out.
+/// Builds the payload of the fallback that is proposed in place of a rejected decision. It has the
+/// fields of the rejected payload. If that decision was a recovery from a node's failure, fields
+/// that describe the failure are added. Fields that the payload kind `kind` does not declare are
+/// left out.
 fn fallback_payload(rejected: &Rejected, kind: &Payload) -> Json {
     let mut fields = Map::new();
     fields.insert("reason".to_owned(), json!(format!("{} was rejected", rejected.decision.kind)));

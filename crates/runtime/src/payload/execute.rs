@@ -25,8 +25,9 @@ use std::time::Duration;
 use step::PlanStep;
 use tokio::time::Instant;
 
-/// A function that creates the processor of a node. The function is called for every attempt to run
-/// the node, after the placeholders in the node's config are filled.
+/// A function that creates the processor of a node: the object that runs the node. The function is
+/// called for every attempt to run the node, after the placeholders in the node's config are
+/// filled.
 pub(super) type ProcessorFactory =
     Arc<dyn Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync>;
 
@@ -61,7 +62,8 @@ pub(super) struct RunSettings {
     /// Maximum number of recovery decisions (how to continue after a node's failure) that one run
     /// may request.
     pub recoveries: u64,
-    /// Counts the HTTP requests of nodes and adds up their costs over all runs.
+    /// Counts the HTTP requests of nodes, and adds up the costs that node outputs report, over all
+    /// runs.
     pub usage: Arc<Usage>,
     /// Called with the serialized run after each node that succeeded; `None` if runs are not saved.
     pub saving: Option<SaveCallback>,
@@ -71,7 +73,8 @@ pub(super) struct RunSettings {
 
 impl RunSettings {
     /// Returns `judges`, the payload validators, with the numbers that these settings add to their
-    /// input `context`: counts, costs, and the maximum number of rounds of a loop.
+    /// input `context`: HTTP requests and costs of nodes, and the maximum number of rounds of a
+    /// loop.
     pub fn attach_to(&self, judges: Judges) -> Judges {
         let judges = Judges { usage: Some(self.usage.clone()), ..judges };
         match self.kinds.get(LOOP_KIND) {
@@ -80,8 +83,8 @@ impl RunSettings {
         }
     }
 
-    /// Returns these settings with a maximum number of rounds of a loop that is at most
-    /// `max_rounds`.
+    /// Returns these settings, in which the maximum number of rounds of a loop is reduced to
+    /// `max_rounds` if it is greater. `None` changes nothing.
     pub fn with_rounds(self: &Arc<Self>, max_rounds: Option<u64>) -> Arc<Self> {
         let mut settings = self.clone();
         if let (Some(NodeWork::Loop { max_rounds: own }), Some(rounds)) =
@@ -125,7 +128,8 @@ type SaveCallback = Arc<dyn Fn(&Json) + Send + Sync>;
 #[serde(rename_all = "UPPERCASE")]
 #[non_exhaustive]
 pub enum RunStatus {
-    /// The run reached its end: each node that was reached has an output or was skipped.
+    /// The run reached its end: each node has an output, was skipped, or did not run because no
+    /// edge to it was taken.
     Completed,
     /// A node failed, and no recovery decision (how to continue after a failure) helped.
     Failed,

@@ -20,7 +20,7 @@ const PLAN_KIND: &str = "create_workflow_plan";
 /// The payload kind that describes a single node, which is executed as a workflow of one node.
 const NODE_KIND: &str = "create_node";
 
-/// The error of a call that names a workflow that does not exist; contains its id.
+/// The error of a call that names an unknown workflow; contains the id that the call named.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.to_message())]
 pub struct UnknownWorkflow(pub String);
@@ -97,8 +97,8 @@ impl Coordinator {
         validate_plan(&self.judges(), &plan).map_err(|feedback| PlanError(Message::verbatim(feedback)))
     }
 
-    /// Stores a plan as a new workflow and runs it. Returns the report of the run, which is never
-    /// `None`. Returns the reason as an error if `plan` is an error or the plan cannot run.
+    /// Stores a plan as a new workflow and runs it. Returns the report of the run, always as
+    /// `Some`. Returns the reason as an error if `plan` is an error or the plan cannot run.
     async fn start_plan(&self, plan: Result<Plan, PlanError>) -> Result<Option<RunReport>, String> {
         let plan = plan.and_then(|plan| self.admit_plan(plan)).map_err(|error| error.to_string())?;
         let run = {
@@ -130,8 +130,8 @@ impl Coordinator {
     }
 
     /// Applies a recovery decision (how to continue after a node's failure) that arrives while the
-    /// plan is not running. Resumes the run, unless the decision aborts it. Returns the report of
-    /// the run, which is never `None`.
+    /// plan is not running. Resumes the run, unless the decision aborts the run. Returns the report
+    /// of the run, always as `Some`. Returns an error if, for example, the workflow is unknown.
     async fn recover_run(&self, kind: &str, payload: &Json) -> Result<Option<RunReport>, String> {
         let run = self.find_run(payload)?;
         let recovery = RecoveryAction::from_payload(kind, payload).ok_or("the payload says no recovery")?;
@@ -181,8 +181,8 @@ impl Coordinator {
     }
 
     /// Returns a function that requests a recovery for a failed node. The function publishes the
-    /// failure on the event bus, which leads to new decisions. If several recovery decisions are
-    /// accepted, the function returns the recovery of the last one.
+    /// failure as an event, so that the program's recovery strategy proposes a decision. If several
+    /// recovery decisions are accepted, the function returns the recovery of the last one.
     fn recovery_fn(&self) -> RecoveryFn {
         let coordinator = self.clone();
         task::box_function(

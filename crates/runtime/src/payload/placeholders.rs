@@ -55,7 +55,8 @@ impl<'s> PlaceholderScope<'s> {
 
     /// Fills the placeholders in a text. If the text is exactly one placeholder, returns the
     /// placeholder's value, which may have any type. Otherwise each value is inserted as text;
-    /// `escape` escapes the inserted text. The error names a placeholder that has no value.
+    /// `escape` escapes the inserted text. The error names a placeholder that has no value, and
+    /// `path`, the path of the text in the node.
     fn fill_text(&self, text: &str, path: &str, escape: fn(&str) -> String) -> Result<Json, String> {
         let single_placeholder = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
         if let Some(name) = single_placeholder.filter(|name| !name.contains('}')) {

@@ -19,7 +19,8 @@ use thiserror::Error;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "PlanPayload", into = "PlanPayload")]
 pub(super) struct Plan {
-    /// The payload (JSON object) from which this plan was read.
+    /// The payload (JSON object) from which this plan was read. Later changes of nodes are only in
+    /// the field `nodes` of the plan.
     plan_payload: PlanPayload,
     pub nodes: Vec<PlanNode>,
     pub edges: Vec<PlanEdge>,

@@ -123,9 +123,8 @@ impl Session {
         self.run_waiting(turn).await
     }
 
-    /// Makes the user's answer the result of the decision that asked for it. The result is an
-    /// object with the field `answer`. Then executes the decisions that were waiting until the user
-    /// answered.
+    /// Completes the decision that asked the user a question: its result becomes an object with the
+    /// field `answer`. Then executes the decisions that waited until the user answered.
     ///
     /// # Errors
     /// If the session waits for no answer.

@@ -1,6 +1,6 @@
 //! Counts the HTTP requests and costs of all plans (workflows that a language model writes) that a
-//! coordinator runs. Rules that limit rates or costs read these counts. So such rules also work if
-//! the program puts no counts, or outdated counts, into the context.
+//! coordinator runs. Rules that limit rates or costs read these numbers in their input `context`.
+//! So such rules also work if the program's own `context` has no numbers or outdated ones.
 
 use serde_json::{Map, Value as Json, json};
 use std::collections::VecDeque;
@@ -14,8 +14,8 @@ const HTTP_NODE_KIND: &str = "HTTP";
 /// How long a request counts in the field `requests_last_minute` of the rules' input `context`.
 const REQUEST_COUNT_PERIOD: Duration = Duration::from_secs(60);
 
-/// Number of HTTP requests and sum of costs, over all runs of plans. Requests of nodes that failed
-/// count too.
+/// Number of HTTP requests, and sum of the costs that node outputs report, over all runs of plans.
+/// Requests of nodes that failed count too.
 #[derive(Debug, Default)]
 pub(super) struct Usage(Mutex<UsageCounts>);
 
@@ -47,8 +47,9 @@ impl Usage {
         self.lock_counts().total_cost += cost.unwrap_or(0.0);
     }
 
-    /// Returns a copy of `context` with the current counts as fields. A field keeps its value if
-    /// that value is greater than the count. Returns `None` if no field would change.
+    /// Returns a copy of `context`, or a new object if it is `None`, with the current counts as
+    /// fields. A field keeps its value if that value is greater than the count. Returns `None` if
+    /// no field would change, or if `context` is not an object.
     pub fn context_with_counts(&self, context: Option<&Json>) -> Option<Json> {
         let mut counts = self.lock_counts();
         counts.forget_old_requests();

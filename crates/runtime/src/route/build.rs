@@ -195,7 +195,8 @@ impl RouterBuilder {
     /// # Errors
     /// All problems found: targets without a handler, handlers registered twice, policies of
     /// unregistered handlers, an entry table that the rules lack. Also fallbacks that are not
-    /// registered or are the handler itself.
+    /// registered or are the handler itself, and arguments in the rules that do not fit a typed
+    /// handler.
     pub fn build(mut self) -> Result<Router, RouterError> {
         for (name, policy) in std::mem::take(&mut self.policies) {
             for fallback in &policy.fallbacks {

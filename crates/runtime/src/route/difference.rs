@@ -4,7 +4,8 @@
 use rulec::Decision;
 use serde::Serialize;
 
-/// The route that a decision selected: the name of its table and its own name.
+/// The route that a decision selected, identified by the name of its table and the name of the
+/// route.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct RoutePosition {
     /// Name of the route's table. If no route matched, name of the table where the decision

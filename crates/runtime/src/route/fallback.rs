@@ -110,7 +110,7 @@ impl Deadline {
     }
 
     /// Returns the time limit of one call: the smaller of `limit` and the time until the deadline.
-    /// `None` if there is neither.
+    /// `None` if there is neither a limit nor a deadline.
     fn limit_for_call(self, limit: Option<Duration>) -> Option<Duration> {
         limit.into_iter().chain(self.remaining()).min()
     }

@@ -46,7 +46,7 @@ pub(super) struct RegisteredHandler {
     pub is_otherwise: bool,
 }
 
-/// A function that checks the arguments that the rules pass to a handler, given its name.
+/// A function that checks the arguments that the rules pass to the handler of the given name.
 pub(super) type ArgsCheck = fn(&Rules, &str) -> Result<(), ArgsError>;
 
 impl RegisteredHandler {

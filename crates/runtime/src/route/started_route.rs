@@ -94,6 +94,9 @@ impl StartedRoute {
     /// [`Policy`](super::Policy). The caller then passes the handler's result to
     /// [`StartedRoute::finish`]. If this method returns `None`, the caller must call
     /// [`StartedRoute::run`] instead.
+    ///
+    /// `permissions` are the sender's permissions; if `None`, the router's permission function
+    /// computes them.
     pub fn own_call(&mut self, permissions: Option<&Permissions>) -> Option<Request> {
         let request = self.request.as_ref()?;
         let shared = &self.router.shared;
@@ -136,8 +139,9 @@ impl StartedRoute {
         self.pending.finish(outcome)
     }
 
-    /// Calls the selected handler as [`Router::route`] does, with retries and fallbacks. Must run
-    /// inside a tokio runtime with its timer enabled.
+    /// Calls the selected handler as [`Router::route`] does, with retries and fallbacks.
+    /// `permissions` are the sender's permissions; if `None`, the router's permission function
+    /// computes them. Must run inside a tokio runtime with its timer enabled.
     pub async fn run(self, permissions: Option<Permissions>) -> Outcome {
         self.run_as(permissions.as_ref()).await
     }

@@ -45,7 +45,7 @@ pub(super) struct LoopSettings {
     pub body: PlanNode,
     items: Option<Vec<Json>>,
     /// The number of rounds that the config of the `LOOP` node allows: the minimum of the length of
-    /// its list and the numbers of rounds that it sets. `None` if it sets neither.
+    /// its list and its numbers of rounds. `None` if the config has neither a list nor a number.
     bound: Option<u64>,
     condition: Option<Condition>,
 }

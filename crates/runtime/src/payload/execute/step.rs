@@ -14,8 +14,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// One node of a plan (a workflow that a language model writes), as the processor that the workflow
-/// engine calls for the node.
+/// The processor of one node of a plan (a workflow that a language model writes): the object that
+/// the workflow engine calls to run the node.
 pub(super) struct PlanStep {
     pub id: String,
     pub run: Arc<PlanRun>,
@@ -91,9 +91,10 @@ impl PlanStep {
         Ok(input)
     }
 
-    /// Changes the run as a recovery decision (how to continue after a failure) requires. Without a
-    /// decision, the plan's retry settings apply. Returns the attempts to make; `None` if the node
-    /// is skipped. Returns an error if the decision ends the run or cannot be applied.
+    /// Applies a recovery decision (how to continue after a failure) to the run, and returns the
+    /// attempts to make next. Returns `None` if the decision skips the node. If `recovery` is
+    /// `None`, returns the attempts that the plan's retry settings allow. Returns an error if the
+    /// decision ends the run or cannot be applied.
     fn apply_recovery(&self, recovery: Option<RecoveryAction>) -> Result<Option<AttemptSeries>, String> {
         let mut state = self.run.lock_state();
         if state.early_end.is_some() {

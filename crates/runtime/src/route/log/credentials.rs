@@ -9,16 +9,16 @@ const HEADERS_FIELD: &str = "headers";
 /// The names of headers that contain credentials, in lower case.
 const SECRET_HEADERS: [&str; 5] =
     ["authorization", "cookie", "proxy-authorization", "set-cookie", "x-api-key"];
-/// The fields that contain a header's name, if headers are a list of objects.
+/// The possible names of the field that contains a header's name, if headers are a list of objects.
 const NAME_FIELDS: [&str; 2] = ["name", "key"];
 /// The field that contains a header's value, if headers are a list of objects.
 const VALUE_FIELD: &str = "value";
-/// Minimum length in bytes of a credential that is searched for in other texts. A truncated text
-/// that is compared with the start of a credential must have this length too. Shorter texts would
+/// Minimum length in bytes of a credential that is searched for in other texts. Also the minimum
+/// length of a truncated text that is compared with the start of a credential. Shorter texts would
 /// match by chance.
 const MIN_CREDENTIAL_BYTES: usize = 4;
-/// Minimum length in bytes of a text that is masked because a credential contains it. An example is
-/// the text that a pattern matched.
+/// Minimum length in bytes of a text that is masked because it is a part of a credential. A pattern
+/// may have matched this part. Shorter texts would match by chance.
 const MIN_PART_BYTES: usize = 8;
 
 /// The credentials that were masked in the headers of a message. The same credentials are then

@@ -212,8 +212,8 @@ impl<'a> DecidedMessage<'a> {
         DecidedMessage { explanation, ..self }
     }
 
-    /// Sets the analysis of the message's text that [`rulec::Rules::masked_analysis`] returned. The
-    /// line then contains it.
+    /// Sets the analysis of the message's text, which the line then contains. Use an analysis that
+    /// [`rulec::Rules::masked_analysis`] returned, because this method masks nothing.
     #[must_use]
     pub fn analysis(self, analysis: Option<Json>) -> Self {
         DecidedMessage { analysis, ..self }
