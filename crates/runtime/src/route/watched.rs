@@ -161,8 +161,8 @@ impl WatchedRules {
         Ok(self.record(rules, message, decision, time, start))
     }
 
-    /// Like [`WatchedRules::decide`], and awaits the async functions of the program that rules
-    /// call; see [`rulec::decide_async`].
+    /// Like [`WatchedRules::decide`], but also awaits the results of the async host functions that
+    /// rules call; see [`rulec::decide_async`].
     pub async fn decide_async(&self, message: &Json) -> Decision {
         let (rules, time, start) = (self.rules(), OffsetDateTime::now_utc(), Instant::now());
         let decision = rulec::decide_async(|| rules.decide(message)).await;

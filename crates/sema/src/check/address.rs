@@ -1,5 +1,5 @@
-//! Warns about a constant text that is compared with an address, but that no address contains:
-//! white space in a URL, or a full-width `＠` in an e-mail address.
+//! Warns about a comparison of an address with a constant text that contains a character which no
+//! address contains: white space in a URL, or a full-width `＠` in an e-mail address.
 
 use super::Checker;
 use super::doubtful::is_domain;
@@ -27,7 +27,7 @@ enum AddressKind {
 
 impl Checker<'_> {
     /// Warns if an address is compared with a constant text that has a character which no address
-    /// contains. The name of a value says whether it is an address.
+    /// contains. A value counts as an address if its name suggests it, such as `email`.
     pub(super) fn warn_not_in_address(
         &mut self,
         binary: &ast::Binary,

@@ -44,9 +44,9 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Reports an undeclared name where a constant belongs. It cannot be a field of the message,
-    /// but may be a misspelt definition or a text without quotes. `wants_list` is true for a list
-    /// of texts.
+    /// Reports an undeclared name where only a constant is allowed. The name cannot mean a field of
+    /// the message, but may be a misspelt name of a definition, or a text without quotes.
+    /// `wants_list` is true where a list of texts is expected.
     pub(super) fn check_name_of_constant(&mut self, expr: &'a ast::Expr, wants_list: bool) -> Checked<()> {
         let ast::ExprKind::Name(name) = &expr.kind else { return Ok(()) };
         let is_declared = self.scope.get(name).is_some()
@@ -116,8 +116,9 @@ impl<'a> Checker<'a> {
         Ok(Expr { kind, ty: Ty::from_kinds(KindSet::VERSION), optional: false, span: expr.span })
     }
 
-    /// Converts constant texts to date-times if the operator looks for a date-time in a list, or
-    /// for a text in a list of date-times.
+    /// Converts constant texts to date-times in an operator over a list, such as `in`. These are
+    /// the elements of a list that is compared with a date-time, and texts that are compared with a
+    /// list of date-times. Returns both operands.
     pub(super) fn fit_datetimes_of_list(
         &mut self,
         binary: &ast::Binary,

@@ -44,8 +44,8 @@ pub(super) struct MessageFields {
     /// likely misspelling.
     compared_names: HashSet<Arc<str>>,
     pub(super) slots: Vec<Slot>,
-    /// Hash index that finds the id of a slot (a field that the program reads) by its root, path
-    /// and kinds.
+    /// Hash index of the slots (fields that the program reads). It finds the id of a slot by the
+    /// value at which its path starts, the path and the kinds.
     slot_ids: HashTable<SlotId>,
     hasher: foldhash::fast::RandomState,
     pub(super) conflicts: Vec<Diagnostic>,

@@ -25,8 +25,8 @@ use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The object whose payload items (fields, rules and so on) are being lowered, with the settings
-/// for reports of violations.
+/// The object to which the items (fields, rules and so on) that are being lowered apply, and the
+/// settings for reports of violations.
 #[derive(Clone)]
 struct ItemSite {
     /// The name of the payload or group. It is the prefix of the ids of rules that follow from
@@ -34,13 +34,13 @@ struct ItemSite {
     owner: Arc<str>,
     object: Expr,
     place: ObjectPath,
-    /// Whether the value of `object` may be something other than an object, such as a number. A
+    /// Whether the validated value may be something other than an object, such as a number. A
     /// separate rule then reports it.
     may_be_non_object: bool,
     /// The id after `include … as`, if it was written. Reports then show it instead of the rules'
     /// own ids, and the rules suggest no corrections.
     reported_id: Option<Arc<str>>,
-    /// The names of all fields that are declared for the object; `closed` reports all other keys.
+    /// The names of all fields that are declared for the object. `closed` reports all other keys.
     declared_names: Arc<[Arc<str>]>,
 }
 

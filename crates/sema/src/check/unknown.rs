@@ -1,6 +1,6 @@
-//! Reports a name that has no value, and warns about a field that is spelled almost like a name
-//! with a value. Finds what the author meant: another spelling, a name that another rule defines,
-//! or a table.
+//! Reports a name that cannot be used as a value, and warns about a field that is spelled almost
+//! like a name that can. Finds what the author meant: another spelling, a name that another rule
+//! defines, or a table.
 
 use super::names::is_text_path;
 use super::path::ConstantPath;
@@ -14,14 +14,14 @@ use rulec_lang::operators::reserved_words;
 use rulec_lang::ty::{KindSet, RecordType};
 use rulec_syntax::ast::{self, Ident, Locals, StatementKind};
 
-/// The names of modules and classes of other languages that have the days and months.
+/// Modules and classes of other languages that define days or months, such as `calendar`.
 const CALENDARS: [&str; 8] =
     ["time", "calendar", "datetime", "date", "dayofweek", "weekday", "weekdays", "month"];
 
 /// Maximum number of earlier diagnostics that are compared with a new one.
 const MAX_COMPARED_DIAGNOSTICS: usize = 200;
 
-/// A name that the files declare, but that has no value where it is used.
+/// A name that the files declare, but that cannot be used as a value in the checked expression.
 #[derive(Clone, Copy)]
 pub(super) enum OtherName<'a> {
     /// A name that a rule defines after `where`.

@@ -34,8 +34,8 @@ impl Checker<'_> {
         Some(diagnostic.help(help).likely_fix(span, written))
     }
 
-    /// Returns the comparison with a whole number that follows a span: where it ends, its sign, and
-    /// the number.
+    /// Returns the comparison with a whole number that follows a span in the source text, as in
+    /// `> 5`: the byte offset of its end, its operator, and the number.
     fn comparison_after(&self, span: Span) -> Option<(u32, &str, &str)> {
         let text = self.loaded.sources.get(span.file)?.text.get(span.end as usize..)?;
         let rest = text.trim_start_matches(' ');
