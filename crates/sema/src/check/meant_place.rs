@@ -1,6 +1,6 @@
 //! Finds what the author of an unknown name meant, judging by the source text around the name. Such
-//! a name is an index by which other languages mean all elements (`words[_]`), the unit of a rate
-//! (`5/minute`), or a word for a missing value (`empty`).
+//! a name is an index for all elements (`words[_]`), the unit of a rate (`5/minute`), or a word for
+//! a missing value (`empty`).
 
 use super::Checker;
 use rulec_base::diag::{Diagnostic, Message};
