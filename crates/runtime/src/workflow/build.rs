@@ -71,7 +71,7 @@ pub struct WorkflowBuilder {
     routers: HashMap<NodeId, Arc<dyn ConditionalRouter>>,
     merge: Arc<dyn MergeStrategy>,
     /// Merge strategies of single nodes, set by [`WorkflowBuilder::merge_at`]. Such a strategy
-    /// overrides `merge` for its node.
+    /// overrides the strategy of the whole workflow for its node.
     merges: HashMap<NodeId, Arc<dyn MergeStrategy>>,
     step_limit: usize,
     byte_limit: usize,

@@ -72,7 +72,7 @@ pub(super) type NodeError = (FailureKind, String);
 pub struct Stall {
     /// The node that waits for inputs.
     pub node: NodeId,
-    /// The nodes whose inputs have arrived, in order of arrival.
+    /// The nodes whose outputs have arrived as inputs of the waiting node, in order of arrival.
     pub received: Vec<NodeId>,
     /// The nodes from which a delivery is still missing. A node with two edges to the waiting node
     /// may be listed twice.

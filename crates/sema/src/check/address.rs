@@ -121,9 +121,10 @@ fn is_name_of_host(name: &str) -> bool {
     matches!(name, "host" | "hostname" | "domain")
 }
 
-/// Returns the first full-width character of an address, where only the ASCII character is valid. A
-/// host or e-mail address is searched completely. A URL is searched only up to the end of its host,
-/// because its path may contain such characters. `None` also if the text is no address.
+/// Returns the first full-width character of an address, where only the ASCII character is valid.
+/// `content` is the kind of the address. A host or e-mail address is searched completely, a URL
+/// only up to the end of its host, because its path may contain such characters. `None` also if the
+/// text is no address.
 fn full_width_char(text: &str, content: AddressKind) -> Option<char> {
     let ascii: String = text.chars().map(to_ascii).collect();
     let length = match content {

@@ -1,6 +1,6 @@
-//! Checks decimals. If one operand is a decimal, numeric constants in the other become decimals,
-//! and a float is an error. Also warns about equality tests of floats that a computation has
-//! rounded.
+//! Checks decimals. If one operand is a decimal, numeric constants in the other operand become
+//! decimals, and a float there is an error. Also warns about equality tests of floats that a
+//! computation has rounded.
 
 use super::read::element_kinds;
 use super::{Checked, Checker};

@@ -144,8 +144,8 @@ impl InferredType {
 
     /// Returns the first use that accepts incomparable kinds, such as texts and lists, although the
     /// field's final type has only comparable kinds. Also returns the use in another statement that
-    /// excludes some of these kinds. This second use is `None` if only rules of an existing program
-    /// exclude them; those rules accept `existing_kinds`.
+    /// excludes some of these kinds. The second use is `None` if only rules of an existing program,
+    /// which accept `existing_kinds`, exclude them.
     fn first_narrowed_use(&self, existing_kinds: KindSet) -> Option<(&FieldUseSite, Option<&FieldUseSite>)> {
         if !is_one_family(self.kinds) {
             return None;

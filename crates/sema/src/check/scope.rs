@@ -51,7 +51,7 @@ impl Scope {
         &self.bindings
     }
 
-    /// Returns the name of the innermost variable in scope whose type has this field, for the
+    /// Returns the name of the innermost value in scope whose type has the field `field`, for the
     /// suggestion `NAME.FIELD`. `None` if there is none.
     pub(super) fn binding_with_field(&self, field: &str) -> Option<&str> {
         let has_field =

@@ -10,8 +10,8 @@ use rulec_lang::operators::{Op, TestMode};
 /// Replaces the parameters in the body of a `def` by the arguments of a call.
 pub(super) struct Substitution<'s> {
     pub(super) args: &'s [Expr],
-    /// The number of nodes of each argument. It is added to `copied_nodes` for every copy of the
-    /// argument.
+    /// The number of nodes of each argument. Whenever an argument is copied, its number is added to
+    /// `copied_nodes`.
     pub(super) sizes: Vec<u64>,
     /// The number of nodes copied so far; copying stops after [`MAX_NODES`].
     pub(super) copied_nodes: u64,

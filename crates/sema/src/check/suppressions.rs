@@ -11,11 +11,11 @@ use rulec_syntax::loader::Loaded;
 #[derive(Clone, Debug, Default)]
 pub struct Suppressions {
     all: Vec<(ast::Allow, Span)>,
-    /// Indexes in `all` of the suppressions at top-level statements, sorted by the start of the
-    /// statement. No statement in this list contains another one.
+    /// Indexes of the suppressions at top-level statements, sorted by the start of the statement.
+    /// No statement in this list contains another one.
     top_level: Vec<usize>,
-    /// Indexes in `all` of the suppressions at statements inside a table. The list is sorted by the
-    /// start of the statement. No statement in this list contains another one.
+    /// Indexes of the suppressions at statements inside a table, sorted by the start of the
+    /// statement. No statement in this list contains another one.
     inside_tables: Vec<usize>,
     /// For each `allow` comment, whether it suppressed a diagnostic. A comment that suppressed none
     /// is reported.

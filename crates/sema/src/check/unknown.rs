@@ -135,7 +135,7 @@ impl<'a> Checker<'a> {
         self.nearest(name, records.chain(definitions).chain(bound)).is_some()
     }
 
-    /// Reports an unknown name. If the file already has the same error, only adds the place to it.
+    /// Reports an unknown name. If its file already has the same error, extends that error instead.
     pub(super) fn report_once_in_file<T>(&mut self, diagnostic: Diagnostic) -> Checked<T> {
         let file = diagnostic.span().map(|span| span.file);
         let removes_prefix =

@@ -50,7 +50,8 @@ impl Checker<'_> {
     }
 }
 
-/// Returns the unit of time that another language names so: `day` for `"dd"` or `DAY`.
+/// Converts the name of a unit of time in another language to the name in rules: `"dd"` and `DAY`
+/// to `day`. `None` for other words.
 fn unit_of_time(word: &str) -> Option<&'static str> {
     Some(match word.trim_matches(['"', '\'']).to_lowercase().as_str() {
         "s" | "ss" | "sec" | "second" | "seconds" => "second",

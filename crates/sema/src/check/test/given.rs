@@ -1,6 +1,6 @@
 //! Compares the values of a test with the types that the rules read. Without `input`, a value of
-//! another type is no error in a message: the field counts as missing there. In a test it is
-//! probably a mistake, of the test or of the rules.
+//! another type is no error in a message: the field counts as missing there. In a test, such a
+//! value is probably a mistake, of the test or of the rules.
 
 use super::super::Checker;
 use super::value_fits;
