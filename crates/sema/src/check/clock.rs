@@ -24,7 +24,8 @@ pub(super) struct ClockConversion {
 
 impl Checker<'_> {
     /// Returns how the value of an expression was converted if it comes from a call of `date` or
-    /// `time`, directly or through a `let`. `None` for any other expression.
+    /// `time`: directly, or through a `let`, `??`, `if` or typed read. `None` for any other
+    /// expression.
     pub(super) fn clock_conversion(&self, expr: &Expr) -> Option<ClockConversion> {
         match &expr.kind {
             ExprKind::Call(function @ (Function::Date | Function::Time), args) => {

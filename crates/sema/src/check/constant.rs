@@ -82,8 +82,9 @@ impl<'a> Checker<'a> {
         self.report_once_in_file(diagnostic.help(help).likely_fix(expr.span, text))
     }
 
-    /// True if a file without `input` reads this name at another place, so that it is a field of
-    /// the message. An entry of a record or list, as in `{ owner: ada }`, is not counted.
+    /// True if the name is a field of the message, because the file has no `input` and reads the
+    /// name at another place. An entry of a record or list, as in `{ owner: ada }`, is not counted.
+    /// Always true for the name `text`.
     fn is_read_elsewhere(&self, name: &str, span: Span) -> bool {
         if !self.fields.infers_types() || name == "text" {
             return name == "text";
@@ -262,8 +263,8 @@ pub(super) fn list_expr(elements: Vec<Expr>, span: Span) -> Expr {
 }
 
 /// Counts the values in the nested lists and records of a constant. The count stops soon after it
-/// exceeds `limit`. Elements of the outermost list are not counted, because the length of the
-/// source text limits them.
+/// exceeds `limit`. Values directly in the outermost list or record are not counted, because the
+/// length of the source text limits them.
 pub(super) fn nested_size(json: &Json, limit: u64) -> u64 {
     let parts: &mut dyn Iterator<Item = &Json> = match json {
         Json::Array(items) => &mut items.iter(),

@@ -47,7 +47,8 @@ const MIN_SECONDS_WITHOUT_WARNING: u64 = 300;
 
 impl Checker<'_> {
     /// Warns about a number with a unit that is compared with a value whose name implies another
-    /// unit.
+    /// unit. Also warns about a number of milliseconds that is compared with a difference of two
+    /// times.
     pub(super) fn warn_other_unit(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
         self.warn_unit_unlike_name(left, &binary.right);
         self.warn_unit_unlike_name(right, &binary.left);
@@ -142,6 +143,7 @@ impl Checker<'_> {
     }
 
     /// Warns about a duration without a unit, which is a number of seconds: `history within 10`.
+    /// Also warns if the number is probably meant in milliseconds.
     pub(super) fn warn_no_unit(&mut self, span: Span) {
         self.warn_milliseconds(span);
         let written = self.loaded.sources.slice(span);
