@@ -88,8 +88,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Adds the intents to the program. Runs after definitions are checked, because the words of an
-    /// intent may be in a `list`.
+    /// Adds the intents and the stop words to the program. Runs after definitions are checked,
+    /// because the words may be in a `list`.
     pub(super) fn fill_analysis(&mut self) {
         for symbol in self.symbols.intents.iter() {
             let intent = symbol.node;

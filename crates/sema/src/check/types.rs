@@ -332,7 +332,7 @@ fn collect_field_spans(fields: &[ast::Field], path: &mut OwnedPath, spans: &mut 
     }
 }
 
-/// True for a constant that is written in place of a type.
+/// True for the constants `true` and `false`, which authors sometimes write in place of a type.
 fn is_constant(name: &str) -> bool {
     matches!(name, "true" | "false")
 }
