@@ -236,7 +236,7 @@ struct Checker<'a> {
     /// Whether the router being checked reads its parameter, the output of a node.
     reads_output: bool,
     /// Warnings about names such as `result` in a router, which probably mean the router's
-    /// parameter. They are dropped if the router reads its parameter too.
+    /// parameter. The warnings are dropped if the router reads its parameter too.
     other_output_warnings: Vec<Diagnostic>,
     analysis_state: request::AnalysisState<'a>,
     /// The type of a recorded message; `None` if the rules have no `history` statement.

@@ -1,5 +1,5 @@
-//! Likely mistakes in the settings or rules of a router, which is built nevertheless. They are
-//! reported when the rules become active.
+//! Likely mistakes in the settings or rules of a router, which is built nevertheless. The mistakes
+//! are reported when the rules become active.
 
 use super::handlers::HandlerMap;
 use rulec::{Entry, Rules};

@@ -483,8 +483,8 @@ mod tests {
         }
     }
 
-    /// Regression test: the main file was read a second time to be compiled. Its bytes could have
-    /// changed since the first read.
+    /// Regression test: the main file was read a second time to be compiled, although its bytes
+    /// could have changed since the first read.
     #[test]
     fn the_main_file_is_read_once() {
         let disk = ReplacedFile(RefCell::new(vec!["not rules", "default -> d"]));

@@ -91,8 +91,8 @@ impl WatchedRulesBuilder {
     }
 
     /// Sets whether rules as text are refused, so that only artifacts (files of compiled rules) are
-    /// accepted. Their signatures are checked if the compiler [trusts](Compiler::trust) keys.
-    /// Default: false.
+    /// accepted. The signatures of artifacts are checked if the compiler [trusts](Compiler::trust)
+    /// keys. Default: false.
     pub fn signed_only(mut self, signed_only: bool) -> Self {
         self.signed_only = signed_only;
         self

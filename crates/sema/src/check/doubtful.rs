@@ -49,7 +49,7 @@ impl<'a> Checker<'a> {
         self.warn_unknown_answer(binary.op.node, right, left);
     }
 
-    /// Warns about `words contains text`. It is true only if the whole text equals one of the
+    /// Warns about `words contains text`, which is true only if the whole text equals one of the
     /// words.
     fn warn_reversed_search(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
         let is_text = |slot: &ExprKind| match slot {

@@ -78,8 +78,8 @@ impl<'a> Checker<'a> {
             self.program.analysis.lexicons.push(lexicon);
         }
         if self.symbols.lexicons.get(URGENCY_LEXICON).is_none() {
-            /// The built-in lexicon of urgent words. It is built only once, because the checker
-            /// also runs for every single route that is added to a rule set.
+            /// The built-in lexicon of urgent words. The lexicon is built only once, because the
+            /// checker also runs for every single route that is added to a rule set.
             static BUILT_IN_URGENCY: LazyLock<Lexicon> = LazyLock::new(|| {
                 let entries = DEFAULT_URGENCY_WORDS.map(|word| (word.into(), 1.0)).to_vec();
                 Lexicon { name: URGENCY_LEXICON.into(), entries }

@@ -16,7 +16,8 @@ pub(super) struct Substitution<'s> {
     /// The number of nodes copied so far; copying stops after [`MAX_NODES`].
     pub(super) copied_nodes: u64,
     /// Predicates whose right operand contained a parameter, as operator, mode, left and right
-    /// operand. They must be checked again, because the right operand may now be a constant.
+    /// operand. The predicates must be checked again, because the right operand may now be a
+    /// constant.
     pub(super) substituted_predicates: Vec<(Op, TestMode, Expr, Expr)>,
     /// Constants that were substituted into function calls and must be checked: the function, the
     /// parameter, and the constant.

@@ -207,8 +207,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Warns about an undeclared field that is probably meant as something else: a field of the
-    /// payload, or a constant of another language such as `True`. It may also be a name that
-    /// another rule defines, or a misspelt keyword or definition.
+    /// payload, a constant of another language such as `True`, a name that another rule defines, or
+    /// a misspelt keyword or definition.
     pub(super) fn warn_near_name(&mut self, name: &str, span: Span) {
         // Each name is checked only once. A search through all definitions at every use would be
         // quadratic.
@@ -444,7 +444,7 @@ fn root_with_field<'r>(record: &'r RecordType, names: &[&str]) -> Option<&'r str
 }
 
 /// True for `True` and `False` as other languages write them, which certainly mean `true` and
-/// `false`. They can be corrected without asking the author.
+/// `false`. Such a word can be corrected without asking the author.
 fn is_capital_bool(name: &str) -> bool {
     matches!(name, "True" | "TRUE" | "False" | "FALSE")
 }
