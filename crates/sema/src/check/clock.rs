@@ -70,8 +70,9 @@ impl Checker<'_> {
         }
     }
 
-    /// Converts a value to a date or a time of day by the function and time zone in `read`. A
-    /// constant is converted at compile time; for any other value, a call is built.
+    /// Converts `value` to a date or a time of day, by the function and the time zone of the
+    /// conversion `read`. A constant is converted at compile time; for any other value, a call is
+    /// built.
     pub(super) fn convert_like(&mut self, read: &ClockConversion, value: Expr) -> Checked<Expr> {
         let (function, span) = (read.function, value.span);
         if self.clock_conversion(&value).is_some() {

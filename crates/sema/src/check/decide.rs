@@ -120,9 +120,9 @@ impl<'a> Checker<'a> {
         self.fields.implicit_field = None;
     }
 
-    /// Returns the condition of a branch, and true if the branch is the default. `None` if the
-    /// branch can never be chosen, so that the table needs no rule for it. `has_default` is true if
-    /// some branch of the choice is the default.
+    /// Returns the condition of a branch, and true if the branch is the default, whose condition is
+    /// always true. `None` if the branch can never be chosen, so that the table needs no rule for
+    /// it. `has_default` is true if some branch of the choice is the default.
     fn lower_branch(&mut self, branch: &'a Branch, has_default: bool) -> Checked<Option<(Cond, bool)>> {
         if let Some(meaning) = &branch.meaning {
             let message = message!("this branch has a meaning instead of conditions");

@@ -153,7 +153,7 @@ impl Checker<'_> {
     }
 
     /// Adds a help text that shows how to read a character of a text, if `base` is a text and
-    /// `index` a number. `span` is the span of both.
+    /// `index` a number. `span` is the span of the whole expression `base[index]`.
     pub(super) fn character_of_text(
         &self,
         diagnostic: Diagnostic,

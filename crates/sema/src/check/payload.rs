@@ -34,8 +34,8 @@ struct ItemSite {
     place: ObjectPath,
     /// Whether the value may be no object, for example a number. A separate rule then reports it.
     may_be_non_object: bool,
-    /// The id after `include … as`, if it was written. Reports then show it instead of the rules'
-    /// own ids, and the rules suggest no corrections.
+    /// The id after `include … as`, if it was written. Reports then show this id instead of the
+    /// rules' own ids, and the rules suggest no corrections.
     reported_id: Option<Arc<str>>,
     /// The names of all fields that are declared for the object. `closed` reports all other keys.
     declared_names: Arc<[Arc<str>]>,

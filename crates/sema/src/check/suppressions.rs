@@ -65,8 +65,8 @@ impl Suppressions {
     }
 
     /// Returns a warning for each suppression that suppressed nothing. Some codes are reported only
-    /// by the rule analysis, a separate step after the check. If `is_analysed`, returns the
-    /// warnings for these codes, otherwise for all others.
+    /// by the rule analysis, a separate step after the check. If `is_analysed`, returns only the
+    /// warnings for these codes, otherwise only the warnings for all other codes.
     pub fn unused_suppressions(&self, is_analysed: bool) -> impl Iterator<Item = Diagnostic> {
         let unused = self.all.iter().zip(&self.used).filter(|(_, used)| !**used).map(|(allow, _)| &allow.0);
         let unused = unused.filter(move |allow| allow.code.is_some_and(Code::is_analysed) == is_analysed);

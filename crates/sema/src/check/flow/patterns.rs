@@ -105,8 +105,8 @@ impl LiteralMatcher {
     }
 
     /// Returns the index of the first pattern that matches a text; `None` if no pattern matches.
-    /// `is_whole` is true if the text is a whole message. If it is only a part of a message, an
-    /// `exact` pattern cannot match.
+    /// `is_whole` is true if the text is a whole message. An `exact` pattern cannot match a part of
+    /// a message.
     fn first_match(&self, text: &str, is_whole: bool) -> Option<usize> {
         let exact = if is_whole { self.exact.get(&self.mode.prepare(text)).copied() } else { None };
         let prepared = self.mode.text.prepare(text);

@@ -62,7 +62,7 @@ impl Checker<'_> {
 }
 
 /// Returns the span of the value that a test gives to a field, or to a record that contains the
-/// field. `None` if the test does not give it.
+/// field. `None` if the test gives no such value.
 fn span_of_given_value(test: &ast::Test, expect: &Expectation, slot: &Slot) -> Option<Span> {
     let gives_slot = |path: &[ast::Ident]| {
         path.len() <= slot.path.len() && path.iter().zip(&slot.path).all(|(part, name)| *part.node == **name)
