@@ -1,5 +1,6 @@
-//! Runs functions of the program: handlers, middleware, recovery strategies and processors. Panics
-//! are caught. A future has an optional time limit and is aborted when its caller is dropped.
+//! Runs functions that the embedding program supplies: handlers, middleware, recovery strategies
+//! and processors. Panics are caught. A future has an optional time limit and is aborted when its
+//! caller is dropped.
 //!
 //! Each future runs as its own tokio task. On a multi-threaded runtime the time limit then holds
 //! even if the future blocks its thread. A future that never reaches an `await` cannot be aborted:
@@ -15,15 +16,15 @@ use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
-/// The error that a function of the program may return: any error type or text.
+/// The error that a function of the embedding program may return: any error type or text.
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// An async function that the program supplies: from an `I` to an `O` or an error.
+/// An async function that the embedding program supplies: from an `I` to an `O` or an error.
 pub(super) type UserFunction<I, O> =
     Arc<dyn Fn(I) -> Pin<Box<dyn Future<Output = Result<O, BoxError>> + Send>> + Send + Sync>;
 
-/// Converts an async function of the program to a [`UserFunction`]. `into_result` converts the
-/// output of the function's future to a `Result`.
+/// Converts an async function of the embedding program to a [`UserFunction`]. `into_result`
+/// converts the output of the function's future to a `Result`.
 pub(super) fn box_function<I, O, F, Fut>(
     function: F,
     into_result: fn(Fut::Output) -> Result<O, BoxError>,
@@ -54,8 +55,8 @@ pub(super) enum TaskFailure {
     Panicked(String),
 }
 
-/// Calls a function of the program in a new task. The call happens inside the task, because even
-/// the creation of the function's future may panic.
+/// Calls a function of the embedding program in a new task. The call happens inside the task,
+/// because even the creation of the function's future may panic.
 pub(super) async fn call_function<I, O>(
     limit: Option<Duration>,
     function: &UserFunction<I, O>,
@@ -97,7 +98,8 @@ pub(super) async fn run_with_limit<T: Send + 'static>(
     }
 }
 
-/// Calls a function of the program. If it panics, returns the panic's message as the error.
+/// Calls a function of the embedding program. If it panics, returns the panic's message as the
+/// error.
 pub(super) fn catch_panic<T>(function: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(function)).map_err(|panic| panic_text(&*panic))
 }

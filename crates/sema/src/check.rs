@@ -191,8 +191,8 @@ fn join_names<'n>(names: impl Iterator<Item = &'n str>) -> String {
     names.join(", ")
 }
 
-/// Maximum number of comparisons of similar names in one pass. After that, the checker suggests no
-/// names.
+/// Maximum number of name comparisons in one pass. The checker compares an unknown name with known
+/// ones to suggest a similar name; after the limit, it suggests none.
 const MAX_NAME_COMPARISONS: usize = 1 << 16;
 /// Maximum number of names that a help text lists.
 const MAX_LISTED_NAMES: usize = 20;
@@ -219,16 +219,16 @@ struct Checker<'a> {
     entries: HashMap<Arc<str>, hir::TableId>,
     /// The number of name comparisons that are left in this pass for suggesting similar names.
     remaining_comparisons: Cell<usize>,
-    /// The declared names that are no values in the checked expression: names of statements such as
-    /// tables, and names that other rules define. Collected when the first unknown name is
-    /// reported.
+    /// The declared names that cannot be used as values in the checked expression: names of
+    /// statements such as tables, and names that other rules define after `where`. Collected when
+    /// the first unknown name is reported.
     other_names: OnceCell<HashMap<&'a str, unknown::OtherName<'a>>>,
     /// All `goto`s, each as the indexes of its own table and its target table, and its span.
     jumps: Vec<(usize, usize, Span)>,
     let_measures: Vec<Measure>,
     /// Whether a choice is being checked. There, incomparable operands are only a warning.
     is_in_choice: bool,
-    /// True in the condition of a `forbid` rule, which searches for what must not occur.
+    /// Whether the condition of a `forbid` rule is being checked; it describes what must not occur.
     is_in_forbid: bool,
     /// Set while a router is checked: the name of its parameter, which is the output of a workflow
     /// node, and the message field that contains this output. `None` elsewhere.
@@ -236,13 +236,13 @@ struct Checker<'a> {
     /// Whether the router being checked reads its parameter, the output of a node.
     reads_output: bool,
     /// Warnings about names such as `result` in a router, which probably mean the router's
-    /// parameter. They are dropped if the router reads its parameter too.
+    /// parameter. The warnings are dropped if the router reads its parameter too.
     other_output_warnings: Vec<Diagnostic>,
     analysis_state: request::AnalysisState<'a>,
     /// The type of a recorded message; `None` if the rules have no `history` statement.
     history_element: Option<Ty>,
-    /// Conditions on the named values that the current payload rule reads: each is true if the
-    /// value has its declared type. They become part of the rule's condition.
+    /// Conditions that test the types of the named values which the current payload rule reads.
+    /// Each is true if a value has its declared type. They become part of the rule's condition.
     pending_type_tests: Vec<hir::Cond>,
     payload: payload::PayloadState,
     /// For each message path that was read: the id of its slot, the type of the value, and whether
@@ -441,7 +441,7 @@ impl<'a> Checker<'a> {
 
     /// Warns about unused definitions of the main file. If `is_whole_program`, also warns about
     /// settings without effect. Reports nothing after an error. A main file that makes no decisions
-    /// is meant to be imported: then it warns only about settings that apply to a single file.
+    /// is meant to be imported, so only its settings for a single file are reported.
     fn warn_unused_definitions(&mut self, is_whole_program: bool) {
         use StatementKind as Kind;
         let makes_decisions = |statement: &Statement| {

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Maximum number of routes that are counted by name. The limit is needed because edits of the
-/// rules can add new routes without end.
+/// Maximum number of routes that have counts of their own. Further routes are counted only in the
+/// total. The limit is needed because edits of the rules can add new routes without end.
 const MAX_COUNTED_ROUTES: usize = 10_000;
 
 /// Upper bounds of the latency histogram's buckets, in microseconds. One more bucket counts longer
@@ -73,7 +73,7 @@ pub struct Counts {
     /// Number of messages for which [`WatchedRules`](super::WatchedRules) chose a route. No handler
     /// is called for these messages.
     pub decided: u64,
-    /// Number of messages that were not decided; see
+    /// Number of messages that were not decided, for example because they were not objects; see
     /// [`HandlerOutcome::Invalid`](super::HandlerOutcome::Invalid).
     pub invalid: u64,
     /// Number of messages that no route matched.

@@ -1,5 +1,5 @@
-//! Likely mistakes in the settings or rules of a router, which is built nevertheless. They are
-//! reported when the rules become active.
+//! Likely mistakes in the settings or rules of a router, which is built nevertheless. The mistakes
+//! are reported when the rules become active.
 
 use super::handlers::HandlerMap;
 use rulec::{Entry, Rules};
@@ -56,8 +56,9 @@ impl Warning {
     }
 }
 
-/// Returns the warnings about the rules of a router. The router's decisions start at `entry`, whose
-/// routes lead to `targets`. Also reports the warnings as `tracing` events.
+/// Returns the warnings about a router's rules and handlers. The router's decisions start at
+/// `entry`, and `targets` are the names of the handlers that its routes select. `handlers` are the
+/// registered handlers. Also reports the warnings as `tracing` events.
 pub(super) fn warnings(
     rules: &Rules,
     entry: &Entry<'_>,

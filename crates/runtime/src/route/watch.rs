@@ -268,7 +268,9 @@ impl WatchedFiles {
         .await
     }
 
-    /// Compiles the main file, or loads it if it is an artifact (a file of compiled rules).
+    /// Compiles the main file, which `disk` loads under the path `name`. If the file is an artifact
+    /// (a file of compiled rules), loads it instead. Refuses a blank file, and rules as text if
+    /// only artifacts are accepted.
     fn compile(&self, disk: &DigestingLoader<'_>, name: &str) -> Result<LiveRules, WatchError> {
         let content = disk.load(name);
         if let Ok(bytes) = &content
@@ -481,8 +483,8 @@ mod tests {
         }
     }
 
-    /// Regression test: the main file was read a second time to be compiled. Its bytes could have
-    /// changed since the first read.
+    /// Regression test: the main file was read a second time to be compiled, although its bytes
+    /// could have changed since the first read.
     #[test]
     fn the_main_file_is_read_once() {
         let disk = ReplacedFile(RefCell::new(vec!["not rules", "default -> d"]));

@@ -91,8 +91,8 @@ impl WatchedRulesBuilder {
     }
 
     /// Sets whether rules as text are refused, so that only artifacts (files of compiled rules) are
-    /// accepted. Their signatures are checked if the compiler [trusts](Compiler::trust) keys.
-    /// Default: false.
+    /// accepted. The signatures of artifacts are checked if the compiler [trusts](Compiler::trust)
+    /// keys. Default: false.
     pub fn signed_only(mut self, signed_only: bool) -> Self {
         self.signed_only = signed_only;
         self
@@ -161,8 +161,8 @@ impl WatchedRules {
         Ok(self.record(rules, message, decision, time, start))
     }
 
-    /// Like [`WatchedRules::decide`], and awaits the async functions of the program that rules
-    /// call; see [`rulec::decide_async`].
+    /// Like [`WatchedRules::decide`], but also awaits the results of the async host functions that
+    /// rules call; see [`rulec::decide_async`].
     pub async fn decide_async(&self, message: &Json) -> Decision {
         let (rules, time, start) = (self.rules(), OffsetDateTime::now_utc(), Instant::now());
         let decision = rulec::decide_async(|| rules.decide(message)).await;

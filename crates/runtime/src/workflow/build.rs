@@ -71,7 +71,7 @@ pub struct WorkflowBuilder {
     routers: HashMap<NodeId, Arc<dyn ConditionalRouter>>,
     merge: Arc<dyn MergeStrategy>,
     /// Merge strategies of single nodes, set by [`WorkflowBuilder::merge_at`]. Such a strategy
-    /// overrides `merge` for its node.
+    /// overrides the strategy of the whole workflow for its node.
     merges: HashMap<NodeId, Arc<dyn MergeStrategy>>,
     step_limit: usize,
     byte_limit: usize,
@@ -288,7 +288,8 @@ impl WorkflowBuilder {
     }
 }
 
-/// Returns the indexes of the nodes that may receive an output of this node.
+/// Returns the indexes of the nodes that may receive an output of the node `vertex`. `step_indices`
+/// has the index of each node. If the output itself may name the receivers, these are all nodes.
 fn possible_targets(vertex: &Vertex, step_indices: &HashMap<NodeId, usize>) -> Vec<usize> {
     let routes = vertex.routes.iter().flat_map(|routes| &**routes);
     if routes.clone().flat_map(|route| &route.targets).any(|target| matches!(target, Target::Listed(_))) {

@@ -20,10 +20,11 @@ pub trait MergeStrategy: Send + Sync {
     /// Merges the inputs of `node` into one input. `inputs` are in order of arrival.
     fn merge(&self, node: &NodeId, inputs: Vec<Arrival>) -> Value;
 
-    /// Merges the inputs of `node` again, in a later round of a loop. `previous` is the input that
-    /// was merged last, if [`keeps_previous`](MergeStrategy::keeps_previous) is true. A node inside
-    /// the loop may return all its input; a strategy that nests or joins inputs must then leave out
-    /// `previous`, or the data doubles in each round.
+    /// Merges the inputs of `node` again, in a later round of a loop. Called instead of `merge`
+    /// only if [`keeps_previous`](MergeStrategy::keeps_previous) is true. `previous` is the input
+    /// that was merged last. If a node inside the loop returns its whole input, `inputs` contain
+    /// `previous`. A strategy that nests or joins inputs must then leave it out, or the data
+    /// doubles in each round.
     fn merge_again(&self, node: &NodeId, inputs: Vec<Arrival>, previous: &Value) -> Value {
         let _ = previous;
         self.merge(node, inputs)
@@ -53,18 +54,19 @@ pub struct LatestValues;
 /// A merge strategy: each key of the merged input has the list of its values in all inputs, in
 /// order of arrival. If a value is itself a list, its elements are added.
 ///
-/// In a loop, an input may begin with the list of the previous round, as from a node that returns
-/// all its input. The merged list then contains the previous list once, followed by the new values.
-/// New values that equal the previous list look like that list, so they are not added.
+/// In a loop, an input may begin with the merged list of the previous round, because a node
+/// returned its whole input. The merged list then contains the previous list once, followed by the
+/// new values. New values that equal the previous list cannot be distinguished from it, so they are
+/// not added.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AppendValues;
 
 /// A merge strategy: the merged input has one field for each node that delivered an input, with the
 /// node's id as the key. If a node delivered several inputs, the field contains the last one.
 ///
-/// In a loop, an input may contain inputs that were merged in the previous round, as from a
-/// processor that returns all its input. Unchanged ones are removed, so that the data does not grow
-/// in each round. Changed ones are kept.
+/// In a loop, an input may contain the inputs that were merged in the previous round, because a
+/// processor returned its whole input. The earlier inputs are removed if they are unchanged, so
+/// that the data does not grow in each round. Changed ones are kept.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ByNode;
 
@@ -144,8 +146,8 @@ impl MergeStrategy for ByNode {
 }
 
 /// Removes the inputs of the previous round from a value, at any depth. `previous` contains these
-/// inputs by node. Only objects and lists are removed, because no other value contains earlier
-/// inputs.
+/// inputs by the node that delivered them. Only equal objects and lists are removed: a text or
+/// number cannot contain an earlier input, so it does not make the data grow.
 fn remove_earlier_inputs(value: &mut Value, previous: &Map<String, Value>) {
     match value {
         Value::Object(fields) => {

@@ -168,9 +168,10 @@ impl Processor for Loop {
 pub struct Vote {
     /// The smallest fraction of votes in favour at which the vote approves, from 0 to 1.
     pub threshold: f64,
-    /// The fields that contain votes. If [`ByNode`](super::ByNode) merged the inputs, a voter may
-    /// also be a node, whose vote is the field `vote` of the node's output. If no voters are named,
-    /// every field that is a text counts as a vote, even if its node does not vote.
+    /// The names of the voters. The vote of a voter is the text in the input field of this name. If
+    /// [`ByNode`](super::ByNode) merged the inputs, a voter may also be a node: its vote is the
+    /// field `vote` of its output. Without names, every text field counts as a vote, even if its
+    /// value is not meant as one.
     #[serde(default)]
     pub voters: Vec<String>,
 }
@@ -261,7 +262,8 @@ fn parse_settings<T: DeserializeOwned>(node: &Node) -> Result<T, ProcessError> {
     T::deserialize(&node.config).map_err(|error| format!("`config`: {error}").into())
 }
 
-/// Returns the fields of the processor's input, extended by the fields of its decision.
+/// Adds the fields of a processor's decision to the fields of its input, and returns the result as
+/// an object. An input that is not an object has no fields.
 fn add_decision_fields(input: Value, decision: impl Serialize) -> ProcessResult {
     let mut output = if let Value::Object(fields) = input { fields } else { Map::new() };
     if let Value::Object(fields) = serde_json::to_value(decision)? {

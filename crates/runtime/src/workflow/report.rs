@@ -45,7 +45,7 @@ pub struct Delivery {
     /// The node that received the output.
     pub to: NodeId,
     /// Whether this delivery was the last missing input, so that the receiving node can run. Always
-    /// true for a loop-back (an edge to an earlier node) and for an unknown node.
+    /// true for a loop-back (an edge to an earlier node), and if the receiving node does not exist.
     pub ready: bool,
     /// Whether the edge leads back to an earlier node (a loop-back), as declared by the rule that
     /// selected the edge.
@@ -72,7 +72,7 @@ pub(super) type NodeError = (FailureKind, String);
 pub struct Stall {
     /// The node that waits for inputs.
     pub node: NodeId,
-    /// The nodes whose inputs have arrived, in order of arrival.
+    /// The nodes whose outputs have arrived as inputs of the waiting node, in order of arrival.
     pub received: Vec<NodeId>,
     /// The nodes from which a delivery is still missing. A node with two edges to the waiting node
     /// may be listed twice.

@@ -1,6 +1,6 @@
 //! Routers select the next nodes that receive a node's output. A router returns a [`Route`], and
 //! the engine resolves the targets of the route to nodes. The route declares whether it is a
-//! loop-back (leads to an earlier node). The engine never infers loop-backs from the order of the
+//! loop-back (an edge to an earlier node). The engine never infers loop-backs from the order of the
 //! nodes.
 
 use rulec_lang::graph::{NodeId, Route, Target};

@@ -79,7 +79,8 @@ pub(super) struct RunState {
     stack: Vec<PendingOutput>,
     /// The inputs that have arrived at nodes which still wait for other inputs.
     waiting: BTreeMap<NodeId, Vec<Arrival>>,
-    /// The input that was merged last for a node, if its merge strategy needs it in the next round.
+    /// By node, the input that was merged last, if the node's merge strategy needs it in the next
+    /// round.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     merged: BTreeMap<NodeId, Value>,
     rounds: RoundCounter,
@@ -92,8 +93,9 @@ pub(super) struct RunState {
 }
 
 impl RunState {
-    /// Returns the state for [`Run::save_changes`]: its report lacks the first `executed` nodes
-    /// that ran and the first `deliveries` deliveries, because an earlier save contains them.
+    /// Returns a copy of the state for [`Run::save_changes`]. The report in the copy lacks the
+    /// first `executed` nodes that ran and the first `deliveries` deliveries, because an earlier
+    /// save contains them.
     pub(super) fn since(&self, executed: usize, deliveries: usize) -> RunState {
         let RunState { pending, stack, waiting, merged, rounds, again, failed, report } = self;
         let Report { stalled, limit_hit, failures, outputs, .. } = report;
@@ -305,6 +307,7 @@ impl Run {
     }
 
     /// Returns the processor calls to make for a node, or for the children of a parallel node.
+    /// Returns none if the calls would exceed the step limit; the node then stays pending.
     async fn enter_node(
         &mut self,
         plan: &ExecutionPlan,
@@ -477,7 +480,8 @@ impl NodeJob {
     }
 }
 
-/// Calls a function of the program for a node, and converts a panic to a failure of the node.
+/// Calls a function of the embedding program for a node, and converts a panic to a failure of the
+/// node.
 fn catch_node_panic<T>(call: impl FnOnce() -> T) -> Result<T, NodeError> {
     task::catch_panic(call).map_err(|panic| (FailureKind::Panic, panic))
 }

@@ -1,5 +1,5 @@
-//! Warns about a constant text that is compared with an address, but that no address contains:
-//! white space in a URL, or a full-width `＠` in an e-mail address.
+//! Warns about a comparison of an address with a constant text that contains a character which no
+//! address contains: white space in a URL, or a full-width `＠` in an e-mail address.
 
 use super::Checker;
 use super::doubtful::is_domain;
@@ -27,7 +27,7 @@ enum AddressKind {
 
 impl Checker<'_> {
     /// Warns if an address is compared with a constant text that has a character which no address
-    /// contains. The name of a value says whether it is an address.
+    /// contains. A value counts as an address if its name suggests it, such as `email`.
     pub(super) fn warn_not_in_address(
         &mut self,
         binary: &ast::Binary,
@@ -121,9 +121,10 @@ fn is_name_of_host(name: &str) -> bool {
     matches!(name, "host" | "hostname" | "domain")
 }
 
-/// Returns the first full-width character of an address, where only the ASCII character is valid. A
-/// host or e-mail address is searched completely. A URL is searched only up to the end of its host,
-/// because its path may contain such characters. `None` also if the text is no address.
+/// Returns the first full-width character of an address, where only the ASCII character is valid.
+/// `content` is the kind of the address. A host or e-mail address is searched completely, a URL
+/// only up to the end of its host, because its path may contain such characters. `None` also if the
+/// text is no address.
 fn full_width_char(text: &str, content: AddressKind) -> Option<char> {
     let ascii: String = text.chars().map(to_ascii).collect();
     let length = match content {

@@ -288,8 +288,10 @@ impl Checker<'_> {
         });
     }
 
-    /// Warns about a number with a unit that is compared with a small number, as in `hour(now) >=
-    /// 18h`. `written` is the number, a range, or a list. Returns whether it warns.
+    /// Warns about a number with a unit that is no possible result of a function, as in
+    /// `hour(now) >= 18h`: `18h` is 64,800, but `hour` returns at most 23. `call` is the call of
+    /// the function. `written` is the number, or a range or list of numbers. Returns whether it
+    /// warns.
     pub(super) fn warn_unit_of_result(&mut self, (call, written): (&Expr, &ast::Expr), span: Span) -> bool {
         let Some((least, Some(greatest), results)) = self.results_of(call) else { return false };
         let numbers: Vec<&ast::Expr> = match &written.kind {

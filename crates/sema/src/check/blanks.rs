@@ -72,7 +72,9 @@ impl Checker<'_> {
 
 impl Checker<'_> {
     /// Warns about white space around a text that a program compares as a whole: metadata, the id
-    /// of a flow, a permission, or an argument. A text for people may have it.
+    /// of a flow, a permission, or an argument. `value` is the text, or a list or record of texts.
+    /// `key` is the name of the argument or entry. If it suggests a text for people, such as
+    /// `title`, there is no warning.
     pub(super) fn warn_blanks_in_identifier(&mut self, key: Option<&str>, value: &ast::Expr) {
         match &value.kind {
             ast::ExprKind::Literal(ast::Literal::String(text)) => {
@@ -117,7 +119,8 @@ impl Checker<'_> {
     }
 }
 
-/// Parts of the names of arguments whose text is joined to other texts, or shown to people.
+/// Parts of names of arguments, such as `title`, whose texts are joined to other texts or shown to
+/// people. White space around such a text is probably intended.
 const PIECES_OF_TEXT: [&str; 24] = [
     "prefix", "suffix", "sep", "delim", "join", "glue", "before", "after", "pad", "indent", "text",
     "message", "msg", "title", "label", "prompt", "greet", "body", "note", "reply", "template", "start",

@@ -76,8 +76,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Adds a call that the author probably means to the diagnostic for a call with a wrong number
-    /// of arguments. Without such a call, the help shows the parameters.
+    /// Adds a suggestion to the diagnostic for a call with a wrong number of arguments: a call that
+    /// the author probably means. If there is none, the help shows the parameters.
     pub(super) fn with_whole_call(
         &self,
         diagnostic: Diagnostic,

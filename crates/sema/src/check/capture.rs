@@ -167,8 +167,9 @@ impl Checker<'_> {
         });
     }
 
-    /// Warns about the comparison of a call such as `url_host(…)` with an empty text. Without a
-    /// result such a function returns no value. `texts` are the constant texts.
+    /// Warns about the comparison of a call such as `url_host(…)` with an empty text. Such a
+    /// function never returns an empty text: if there is no result, the value of the call is
+    /// missing. `texts` are the constant texts.
     fn warn_never_empty(&mut self, (op, texts): (Op, &[&str]), call: &Expr, span: Span) {
         let Some(reason) = self.reason_for_no_text(call).filter(|_| texts == [""]) else { return };
         let code = if op == Op::Ne { Code::HoldsForEveryValue } else { Code::OutOfRange };

@@ -24,7 +24,8 @@ pub(super) struct ClockConversion {
 
 impl Checker<'_> {
     /// Returns how the value of an expression was converted if it comes from a call of `date` or
-    /// `time`, directly or through a `let`. `None` for any other expression.
+    /// `time`: directly, or through a `let`, `??`, `if` or typed read. `None` for any other
+    /// expression.
     pub(super) fn clock_conversion(&self, expr: &Expr) -> Option<ClockConversion> {
         match &expr.kind {
             ExprKind::Call(function @ (Function::Date | Function::Time), args) => {
@@ -69,8 +70,9 @@ impl Checker<'_> {
         }
     }
 
-    /// Converts a value to a date or a time of day by the function and time zone in `read`. A
-    /// constant is converted at compile time; for any other value, a call is built.
+    /// Converts `value` to a date or a time of day, by the function and the time zone of the
+    /// conversion `read`. A constant is converted at compile time; for any other value, a call is
+    /// built.
     pub(super) fn convert_like(&mut self, read: &ClockConversion, value: Expr) -> Checked<Expr> {
         let (function, span) = (read.function, value.span);
         if self.clock_conversion(&value).is_some() {

@@ -44,9 +44,9 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Reports an undeclared name where a constant belongs. It cannot be a field of the message,
-    /// but may be a misspelt definition or a text without quotes. `wants_list` is true for a list
-    /// of texts.
+    /// Reports an undeclared name where only a constant is allowed. The name cannot mean a field of
+    /// the message, but may be a misspelt name of a definition, or a text without quotes.
+    /// `wants_list` is true where a list of texts is expected.
     pub(super) fn check_name_of_constant(&mut self, expr: &'a ast::Expr, wants_list: bool) -> Checked<()> {
         let ast::ExprKind::Name(name) = &expr.kind else { return Ok(()) };
         let is_declared = self.scope.get(name).is_some()
@@ -82,8 +82,9 @@ impl<'a> Checker<'a> {
         self.report_once_in_file(diagnostic.help(help).likely_fix(expr.span, text))
     }
 
-    /// True if a file without `input` reads this name at another place, so that it is a field of
-    /// the message. An entry of a record or list, as in `{ owner: ada }`, is not counted.
+    /// True if the name is a field of the message, because the file has no `input` and reads the
+    /// name at another place. An entry of a record or list, as in `{ owner: ada }`, is not counted.
+    /// Always true for the name `text`.
     fn is_read_elsewhere(&self, name: &str, span: Span) -> bool {
         if !self.fields.infers_types() || name == "text" {
             return name == "text";
@@ -116,8 +117,9 @@ impl<'a> Checker<'a> {
         Ok(Expr { kind, ty: Ty::from_kinds(KindSet::VERSION), optional: false, span: expr.span })
     }
 
-    /// Converts constant texts to date-times if the operator looks for a date-time in a list, or
-    /// for a text in a list of date-times.
+    /// Converts constant texts to date-times in an operator over a list, such as `in`. These are
+    /// the elements of a list that is compared with a date-time, and texts that are compared with a
+    /// list of date-times. Returns both operands.
     pub(super) fn fit_datetimes_of_list(
         &mut self,
         binary: &ast::Binary,
@@ -261,8 +263,8 @@ pub(super) fn list_expr(elements: Vec<Expr>, span: Span) -> Expr {
 }
 
 /// Counts the values in the nested lists and records of a constant. The count stops soon after it
-/// exceeds `limit`. Elements of the outermost list are not counted, because the length of the
-/// source text limits them.
+/// exceeds `limit`. Values directly in the outermost list or record are not counted, because the
+/// length of the source text limits them.
 pub(super) fn nested_size(json: &Json, limit: u64) -> u64 {
     let parts: &mut dyn Iterator<Item = &Json> = match json {
         Json::Array(items) => &mut items.iter(),

@@ -120,9 +120,9 @@ impl<'a> Checker<'a> {
         self.fields.implicit_field = None;
     }
 
-    /// Returns the condition of a branch, and true if the branch is the default. `None` if the
-    /// branch can never be chosen, so that the table needs no rule for it. `has_default` is true if
-    /// some branch of the choice is the default.
+    /// Returns the condition of a branch, and true if the branch is the default, whose condition is
+    /// always true. `None` if the branch can never be chosen, so that the table needs no rule for
+    /// it. `has_default` is true if some branch of the choice is the default.
     fn lower_branch(&mut self, branch: &'a Branch, has_default: bool) -> Checked<Option<(Cond, bool)>> {
         if let Some(meaning) = &branch.meaning {
             let message = message!("this branch has a meaning instead of conditions");
@@ -357,9 +357,9 @@ pub(super) fn always_true(span: Span) -> Cond {
     Cond { kind: CondKind::Const(true), span }
 }
 
-/// Builds the condition that `cond` is usable: all values that `cond` reads are present. Two reads
-/// are exempt. The operand of `is present` or `is missing` may be missing, and for `a ?? b` only
-/// the result must be present.
+/// Builds the condition that `cond` is usable: all values that `cond` reads are present. The
+/// operands of `is present`, `is missing` and `unless` may be missing. For `a ?? b` and `if`, only
+/// the result must be present. A condition of a `let` must not be unknown.
 fn usable_condition(cond: &Cond) -> Cond {
     let mut reads = Vec::new();
     collect_values_read(Part::Cond(cond), &mut reads);

@@ -1,6 +1,6 @@
-//! Checks decimals. If one operand is a decimal, numeric constants in the other become decimals,
-//! and a float is an error. Also warns about equality tests of floats that a computation has
-//! rounded.
+//! Checks decimals. If one operand is a decimal, numeric constants in the other operand become
+//! decimals, and a float there is an error. Also warns about equality tests of floats that a
+//! computation has rounded.
 
 use super::read::element_kinds;
 use super::{Checked, Checker};
@@ -259,8 +259,8 @@ pub(super) fn elements_as_decimals(list: Expr) -> Expr {
     Expr { optional, ..Expr::call(Function::Decimals, vec![list], Ty::list(Ty::DECIMAL), span) }
 }
 
-/// True for a number in the rules, and for arithmetic on such numbers. Their digits are in the
-/// source text, so they can be computed exactly as decimals.
+/// True for a number in the rules, and for arithmetic on such numbers. The digits of these numbers
+/// are in the source text, so the value can be computed exactly as a decimal.
 fn is_numeric(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Const(constant) => {

@@ -1,6 +1,7 @@
-//! Warns about comparisons that are valid but probably not intended. Examples: looking up a whole
-//! message in a list of words, or searching a constant for a field. Others are a domain without a
-//! dot, and `<` between enumeration values.
+//! Warns about comparisons that are valid but probably not intended. Examples:
+//! `words contains text`, which looks up a whole text in a list of words; a constant text that is
+//! searched for the value of a field; `host ends_with "bank.com"` without a dot before the domain;
+//! and `<` between enumeration values.
 
 use super::names::is_text_path;
 use super::regex_help::without_slashes;
@@ -21,13 +22,14 @@ use rulec_syntax::ast::{self, StatementKind};
 use rulec_syntax::write::{quote_raw_string, quote_string};
 
 /// If the name of a field ends with one of these words, as in `file_ext`, its value is a short
-/// text. The author probably wants to search a constant for this value, so there is no warning.
+/// text. The author probably wants to search a constant for this value, so the checker does not
+/// warn that the operands are swapped.
 const SHORT_TEXT_WORDS: &[&str] =
     &["ext", "lang", "locale", "language", "mime", "code", "command", "topic", "abbr", "letter"];
 
 /// If the name of a field contains one of these words, as in `allowed_prefix`, its value is a part
-/// of other texts. The author probably wants to search a constant for this value, so there is no
-/// warning.
+/// of other texts. The author probably wants to search a constant for this value, so the checker
+/// does not warn that the operands are swapped.
 const TEXT_PART_WORDS: &[&str] =
     &["prefix", "suffix", "domain", "part", "word", "query", "search", "needle", "pattern", "filter", "term"];
 
@@ -47,7 +49,7 @@ impl<'a> Checker<'a> {
         self.warn_unknown_answer(binary.op.node, right, left);
     }
 
-    /// Warns about `words contains text`. It is true only if the whole text equals one of the
+    /// Warns about `words contains text`, which is true only if the whole text equals one of the
     /// words.
     fn warn_reversed_search(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
         let is_text = |slot: &ExprKind| match slot {

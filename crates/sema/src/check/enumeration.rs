@@ -14,8 +14,8 @@ use rulec_lang::value::{Tri, Value};
 use rulec_syntax::ast;
 use std::sync::Arc;
 
-/// Maximum number of values of an enumeration. It limits time, because each text of such a field,
-/// in a message or in the rules, is compared with all values.
+/// Maximum number of values of an enumeration. The limit bounds time, because each text of such a
+/// field, in a message or in the rules, is compared with all values.
 const MAX_VALUES: usize = 1000;
 
 impl<'a> Checker<'a> {

@@ -236,7 +236,8 @@ impl<'a> Checker<'a> {
     }
 
     /// True if a condition can be unknown (neither true nor false) although the message satisfies
-    /// the `input` declaration. It can only be unknown if a value that it reads is missing.
+    /// the `input` declaration. A condition can only be unknown if a value that it reads is
+    /// missing.
     fn may_be_unknown(&self, cond: &Cond) -> bool {
         let is_presence_test = matches!(&cond.kind, CondKind::Predicate(test)
             if matches!(test.op, Some(Op::IsMissing | Op::IsPresent)));

@@ -37,15 +37,13 @@ pub(super) struct MessageFields {
     names: NameInterner,
     inferred_types: HashMap<OwnedPath, InferredType>,
     done_inferring: bool,
-    /// The sequence number of the statement that is being checked. Uses of fields are stored with
-    /// this number.
+    /// The sequence number of the current statement. Uses of fields are stored with this number.
     statement: u32,
-    /// Undeclared names that were already compared with the names of definitions, to warn about a
-    /// likely misspelling.
+    /// Undeclared names that were already compared with names of definitions, to find misspellings.
     compared_names: HashSet<Arc<str>>,
     pub(super) slots: Vec<Slot>,
-    /// Hash index that finds the id of a slot (a field that the program reads) by its root, path
-    /// and kinds.
+    /// Hash index of the slots (fields that the program reads). It finds the id of a slot by the
+    /// value at which its path starts, the path and the kinds.
     slot_ids: HashTable<SlotId>,
     hasher: foldhash::fast::RandomState,
     pub(super) conflicts: Vec<Diagnostic>,
@@ -57,13 +55,11 @@ pub(super) struct MessageFields {
     pub(super) counted_uses: Option<CountedUses>,
     /// The fields that each route uses, by the route's span; empty unless `counted_uses` is set.
     pub(super) by_route: UsesByRoute,
-    /// The fields that the current route uses. `None` outside routes, or if the caller of the
-    /// checker does not need the fields of each route.
+    /// The fields that the current route uses. `None` outside routes, or if no caller needs them.
     route_uses: Option<RouteUses>,
     /// The fields that the last checked route used; empty unless `existing_uses` is set.
     pub(super) last_route_uses: RouteUses,
-    /// A field, such as `steps`, that the current statement may read although `input` does not
-    /// declare it. `None` for most statements.
+    /// An undeclared field, such as `steps`, that the current statement may read; often `None`.
     pub(super) implicit_field: Option<&'static str>,
 }
 
@@ -78,8 +74,7 @@ pub(super) enum NarrowingReason {
 }
 
 impl NarrowingReason {
-    /// Returns the reason for narrowing a value to a record: the rules read the field `name` of the
-    /// value.
+    /// Returns the reason for narrowing a value to a record: the rules read its field `name`.
     pub(super) fn for_field(name: &str) -> NarrowingReason {
         NarrowingReason::Field(name.into())
     }
@@ -149,8 +144,8 @@ impl InferredType {
 
     /// Returns the first use that accepts incomparable kinds, such as texts and lists, although the
     /// field's final type has only comparable kinds. Also returns the use in another statement that
-    /// excludes some of these kinds. This second use is `None` if only rules of an existing program
-    /// exclude them; those rules accept `existing_kinds`.
+    /// excludes some of these kinds. The second use is `None` if only rules of an existing program,
+    /// which accept `existing_kinds`, exclude them.
     fn first_narrowed_use(&self, existing_kinds: KindSet) -> Option<(&FieldUseSite, Option<&FieldUseSite>)> {
         if !is_one_family(self.kinds) {
             return None;
@@ -191,8 +186,7 @@ impl MessageFields {
         self.input.is_none()
     }
 
-    /// True during the first pass of the checker, in which uses of message fields narrow their
-    /// types.
+    /// True during the checker's first pass, in which uses narrow the types of message fields.
     pub(super) fn is_narrowing_pass(&self) -> bool {
         self.infers_types() && !self.done_inferring
     }
@@ -260,8 +254,7 @@ impl MessageFields {
         inferred.or_else(existing_kinds).unwrap_or(default_kinds)
     }
 
-    /// Starts the check of a route. Until the end of the route, uses of fields are recorded for
-    /// this route.
+    /// Starts the check of a route: until its end, uses of fields are recorded for this route.
     pub(super) fn begin_route(&mut self) {
         self.begin_statement();
         let records_uses =
@@ -395,8 +388,7 @@ impl MessageFields {
         narrowed_uses
     }
 
-    /// Starts the check of a statement. Until the next call, uses of fields are recorded for this
-    /// statement.
+    /// Starts the check of a statement: until the next call, uses are recorded for this statement.
     pub(super) fn begin_statement(&mut self) {
         self.statement += 1;
     }

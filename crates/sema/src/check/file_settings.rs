@@ -29,8 +29,8 @@ pub(super) struct FileSettings {
     /// Whether white space around a message and around a flow's pattern is significant
     /// (`white_space: kept`).
     pub keeps_white_space: bool,
-    /// Whether regular expressions in choices must match from the start of a text
-    /// (`regex: anchored`).
+    /// Whether the checker warns about regular expressions in choices that may match in the middle
+    /// of a text (`regex: anchored`).
     pub anchored_regexes: bool,
 }
 

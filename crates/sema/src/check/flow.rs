@@ -122,9 +122,9 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Warns about a placeholder of the endpoint that is almost `{flow_id}`, or that is written as
-    /// in another language. Placeholders with other names are not reported, because the embedding
-    /// program may replace them too.
+    /// Warns about a placeholder in the endpoint of the flow tool that is almost `{flow_id}`, or
+    /// that another language would use, such as `%flow_id%`. Placeholders with other names are not
+    /// reported, because the embedding program may replace them too.
     fn warn_flow_placeholders(&mut self, value: &ast::Expr) {
         match &value.kind {
             ast::ExprKind::Record(entries) => {
@@ -307,8 +307,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns a placeholder in a text of the endpoint that certainly means the id of the flow, but
-/// that is not written `{flow_id}`. `None` if there is none.
+/// Returns a placeholder that certainly means the id of the flow but is not written `{flow_id}`,
+/// such as `%flow_id%`. `text` is a text in the endpoint of the flow tool. `None` if there is none.
 fn misspelt_flow_id(text: &str) -> Option<&str> {
     let is_id = |name: &str| {
         let letters: String = name.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();

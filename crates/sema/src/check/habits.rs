@@ -45,7 +45,7 @@ impl<'a> Checker<'a> {
         Some((help, span, name))
     }
 
-    /// Warns about `ctx.a-b`: it subtracts the message field `b` from `ctx.a`. Spaces around the
+    /// Warns about `ctx.a-b`, which subtracts the message field `b` from `ctx.a`. Spaces around the
     /// `-` avoid the warning.
     pub(super) fn warn_hyphenated_name(&mut self, op: Op, right: &'a ast::Expr, span: Span) {
         let ast::ExprKind::Name(name) = &right.kind else { return };

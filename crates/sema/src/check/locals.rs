@@ -1,5 +1,5 @@
-//! Checks the names that a rule defines after `where`. They are definitions like `let`, but visible
-//! only in that rule.
+//! Checks the names that a rule defines after `where`: definitions like `let`, but visible only in
+//! that rule.
 
 use super::names::is_text_path;
 use super::{AlreadyReported, Binding, Checked, Checker};
@@ -33,8 +33,7 @@ impl<'a> Checker<'a> {
         checked
     }
 
-    /// Defines the names after `where` in dependency order. Their order in the source does not
-    /// matter.
+    /// Defines the names after `where` in dependency order, whatever their order in the source.
     fn define_locals(&mut self, locals: &'a Locals) -> Checked<()> {
         let unique = self.without_duplicates(message!("name"), locals, |(name, _)| name);
         let mut result = if unique.len() == locals.len() { Ok(()) } else { Err(AlreadyReported) };

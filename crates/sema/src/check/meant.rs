@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 /// Maximum number of declared fields that are compared with one unknown name.
 pub(super) const MAX_COMPARED_FIELDS: usize = 2000;
-/// Maximum number of names in a declared path, such as three in `ctx.user.role`, that is suggested
-/// for an unknown name. Longer paths are not compared with the name.
+/// Maximum number of names in a declared path that is suggested for an unknown name;
+/// `ctx.user.role` has three names. Longer paths are not compared with the unknown name.
 const MAX_PATH_NAMES: usize = 5;
 
 impl<'a> Checker<'a> {

@@ -1,6 +1,6 @@
 //! Finds what the author of an unknown name meant, judging by the source text around the name. Such
-//! a name is an index that other languages use for all elements, the unit of a rate, or a word for
-//! no value.
+//! a name is an index for all elements (`words[_]`), the unit of a rate (`5/minute`), or a word for
+//! a missing value (`empty`).
 
 use super::Checker;
 use rulec_base::diag::{Diagnostic, Message};
@@ -143,8 +143,8 @@ impl Checker<'_> {
         })
     }
 
-    /// Returns the remedy for a word by which authors mean no value in a record: `{ owner: empty
-    /// }`. `None` for other names.
+    /// Returns the remedy for a word such as `empty` by which authors mean that there is no value:
+    /// `{ owner: empty }`. `None` for other names.
     fn word_for_nothing(&self, name: &str, span: Span) -> Option<Remedy> {
         let is_word = matches!(
             name.to_lowercase().as_str(),
@@ -191,7 +191,7 @@ impl Checker<'_> {
     }
 }
 
-/// Returns the length of a duration such as `10min` in seconds. `None` for other texts.
+/// Converts a duration such as `10min` to a number of seconds. `None` for other texts.
 fn seconds_of(text: &str) -> Option<i64> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, unit) = text.split_at(digits);

@@ -139,7 +139,7 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Returns the help text for `bucket(user.id) == "10%"`, by which an author means a share of
+    /// Returns the help text for `bucket(user.id) == "10%"`, by which an author means 10 percent of
     /// the keys. `None` for other operands.
     fn share_of_bucket(&self, left: &Expr, text: &str) -> Option<Message> {
         let ExprKind::Call(Function::Bucket, args) = &left.kind else { return None };
@@ -165,7 +165,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Returns the warning for an operand `if C then 5 else "x"` of which one value does not fit
-    /// the operator. `fits` is true for the types that fit. `None` for other operands.
+    /// the operator. `fits` is true for the types that the operator accepts with the operand
+    /// `other`. `None` if all values fit, or for another operand.
     pub(super) fn case_of_if_warning(
         &self,
         binary: &ast::Binary,
@@ -277,7 +278,7 @@ fn misfit_of_if<'e>(value: &'e Expr, fits: &impl Fn(&Expr) -> bool) -> Option<&'
     })
 }
 
-/// True for a constant text such as `10.0.0.0/8`.
+/// True for a constant text that is a network with a prefix length, such as `10.0.0.0/8`.
 fn is_network(value: &Expr) -> bool {
     let text = value.as_const().and_then(|constant| constant.value().as_str());
     text.is_some_and(|text| text.contains('/') && parse_network(text).is_some())

@@ -21,10 +21,10 @@ const MESSAGE_WORDS: &[&str] = &[
     "self",
 ];
 
-/// Returns the help text for a path whose first name is unknown. Also returns the path that the
-/// author probably means, if it can replace the name. `names` are all names of the path.
-/// `is_near_field` is true for a name that is spelled almost like a field. `None` if no declared
-/// field fits.
+/// Returns the help text for a path whose first name is unknown: the author named the message, as
+/// in `message.text`, or left out the record around a field. For a missing record, also returns the
+/// path of the field. `names` are all names of the path. `is_near_field` is true for a name that is
+/// spelled almost like a field. `None` if no declared field fits.
 pub(super) fn meant_field(
     record: &RecordType,
     names: &[&str],
@@ -99,7 +99,8 @@ fn collect_matches<'c>(condition: &'c Cond, matches: &mut Vec<(&'c Expr, &'c Exp
 
 impl Checker<'_> {
     /// Warns about a text such as `"$1"` as an argument of a handler if `condition` contains a
-    /// `matches`. Other languages replace the text by a group of the match.
+    /// `matches`. In other languages, such a text is replaced by a group of the match; here it is
+    /// not.
     pub(super) fn warn_group_reference(&mut self, text: &str, span: Span, condition: &Cond) {
         let digits = text.strip_prefix(['$', '\\']).filter(|digits| digits.len() == 1);
         let group = digits.and_then(|digits| digits.parse::<u32>().ok()).filter(|group| *group > 0);
@@ -152,7 +153,7 @@ impl Checker<'_> {
     }
 
     /// Adds a help text that shows how to read a character of a text, if `base` is a text and
-    /// `index` a number. `span` is the span of both.
+    /// `index` a number. `span` is the span of the whole expression `base[index]`.
     pub(super) fn character_of_text(
         &self,
         diagnostic: Diagnostic,

@@ -125,8 +125,9 @@ impl Checker<'_> {
         }
     }
 
-    /// Warns if a list of names is empty or contains a name twice. With such a list, the workflow
-    /// fails when it runs.
+    /// Warns if a list of voters is empty or contains a name twice. With such a list, the workflow
+    /// fails when it runs. `wanted` is the type of the setting; there is a warning only if it is a
+    /// list of names.
     fn warn_refused_voters(&mut self, wanted: ValueType, span: Span, value: &Json) {
         let Some(names) = value.as_array().filter(|_| wanted == ValueType::Names) else { return };
         let twice = names.iter().enumerate().find(|(position, name)| names[..*position].contains(name));

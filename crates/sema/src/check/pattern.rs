@@ -150,8 +150,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Warns about a text with `${…}` or `{{…}}`. Such a text looks like a template, but nothing in
-    /// it is replaced.
+    /// Warns about a text with a placeholder of another language, such as `${…}` or `{{…}}`. The
+    /// text looks like a template, but nothing in it is replaced.
     pub(super) fn warn_template(&mut self, text: &str, span: Span) {
         let openings = ["${", "{{", "#{", "%{", "<%=", "{"];
         let Some(opening) = openings.into_iter().find(|opening| text.contains(opening)) else { return };
@@ -190,7 +190,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// True if a path such as `user.name` begins with a declared field or a definition.
+    /// True if a path such as `user.name` leads to a declared field, or if its first name is a
+    /// definition. Always false without a declared `input`.
     pub(super) fn is_known_path(&self, path: &str, span: Span) -> bool {
         let mut names = path.split('.');
         let Some(first) = names.next() else { return false };

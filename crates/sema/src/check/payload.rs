@@ -25,22 +25,19 @@ use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The object whose payload items (fields, rules and so on) are being lowered, with the settings
-/// for reports of violations.
+/// The object to which the lowered items (fields, rules) apply, with the settings of its reports.
 #[derive(Clone)]
 struct ItemSite {
-    /// The name of the payload or group. It is the prefix of the ids of rules that follow from
-    /// the declarations of fields.
+    /// The name of the payload or group, which is the prefix of the ids of rules about fields.
     owner: Arc<str>,
     object: Expr,
     place: ObjectPath,
-    /// Whether the value of `object` may be something other than an object, such as a number. A
-    /// separate rule then reports it.
+    /// Whether the value may be no object, for example a number. A separate rule then reports it.
     may_be_non_object: bool,
-    /// The id after `include … as`, if it was written. Reports then show it instead of the rules'
-    /// own ids, and the rules suggest no corrections.
+    /// The id after `include … as`, if it was written. Reports then show this id instead of the
+    /// rules' own ids, and the rules suggest no corrections.
     reported_id: Option<Arc<str>>,
-    /// The names of all fields that are declared for the object; `closed` reports all other keys.
+    /// The names of all fields that are declared for the object. `closed` reports all other keys.
     declared_names: Arc<[Arc<str>]>,
 }
 
@@ -51,11 +48,9 @@ pub(super) struct PayloadState {
     /// The block that receives the rules: the payload's block, or the block of the innermost
     /// `each`. The rules of a block are evaluated for the same value.
     block: Block,
-    /// Conditions that must be true for each rule to apply, such as the `when` condition of an
-    /// enclosing `include`.
+    /// Conditions under which each rule applies, such as the `when` of an enclosing `include`.
     guards: Vec<Cond>,
-    /// The names of the groups that are being inlined, outermost first, to detect a group that
-    /// includes itself.
+    /// The groups that are being inlined, outermost first, to detect a group that includes itself.
     groups: Vec<Arc<str>>,
     /// The schema of the validated object.
     object: hir::Object,
@@ -68,8 +63,7 @@ pub(super) struct PayloadState {
     /// The number of items (fields, rules and so on) that were lowered so far. Items of a group
     /// count each time that the group is inlined.
     items: usize,
-    /// The number of inlined items of groups in all payloads so far. Limited, because each copy
-    /// takes memory.
+    /// Number of inlined group items in all payloads so far. Limited, because copies take memory.
     copies: usize,
     /// Whether the payload was already reported as too large.
     too_large: bool,
@@ -81,8 +75,7 @@ impl PayloadState {
     }
 }
 
-/// Maximum nesting depth of groups and `each` blocks. The limit is needed because they are lowered
-/// recursively.
+/// Maximum nesting depth of groups and `each` blocks, which are lowered recursively.
 const MAX_ITEM_DEPTH: usize = 64;
 /// Maximum number of items (fields, rules and so on) of a payload, with its groups inlined.
 const MAX_ITEMS: usize = 100_000;
@@ -101,8 +94,7 @@ struct ViolationReport<'a> {
     shows_value: bool,
     correction: Option<hir::Correction>,
     notice: &'a Notice,
-    /// Whether a violation is not reported but only corrected. An example is a missing field that
-    /// gets its default.
+    /// Whether a violation is corrected but not reported, such as a field that gets its default.
     completes: bool,
     /// Whether the requirement comes from the declaration of a field, and not from a rule.
     of_field: bool,
@@ -452,8 +444,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Joins the pending type tests into one condition, and clears them. The condition is true if
-    /// the names used since the last call have values of their declared types. `None` if none is
-    /// pending.
+    /// all values named since the last call have their declared types. `None` if none is pending.
     fn take_type_tests(&mut self, span: Span) -> Option<Cond> {
         let pending_type_tests = std::mem::take(&mut self.pending_type_tests);
         (!pending_type_tests.is_empty()).then(|| all_of(pending_type_tests, span))

@@ -49,8 +49,8 @@ struct PresenceProof<'p> {
 enum Goal<'g> {
     /// The message field at this path, as a value of one of these kinds.
     Field(&'g [Arc<str>], KindSet),
-    /// The value of this expression. It is present if a condition that is true or false (not
-    /// unknown) requires the value of an equal expression.
+    /// The value of this expression. A missing operand makes a condition unknown. So the value is
+    /// present if some condition that is true or false needs the value of an equal expression.
     Value(&'g Expr),
     /// A match of the regular expression (second entry) in the text (first entry). Such a match
     /// proves that `capture` returns a text.
@@ -230,8 +230,9 @@ impl<'p> PresenceProof<'p> {
         }
     }
 
-    /// True if the goal (the value to prove present) is present whenever the `let` has the truth
-    /// value `truth`. If `truth` is `None`, the `let` may have any truth value.
+    /// True if the goal (the value to prove present) is certainly present, given the `let` with
+    /// this id. If the `let` is a condition, its truth value is `truth`; `None` means true or
+    /// false, but not unknown. If the `let` is a value, it is present.
     fn let_proves(&mut self, id: LetId, truth: Option<bool>, goal: Goal<'_>) -> bool {
         match (self.program.let_body(id), truth) {
             (Term::Expr(value), _) => self.presence_proves(value, goal),

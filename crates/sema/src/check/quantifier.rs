@@ -114,7 +114,7 @@ impl<'a> Checker<'a> {
         Some(message!("for the words of a text write `{var} in split({value}, \" \")`"))
     }
 
-    /// Checks the expression after `sum`. Its value for each element of the list is added to the
+    /// Checks the expression after `sum`, whose value for each element of the list is added to the
     /// sum.
     fn check_summed(&mut self, value: &'a ast::Expr) -> Checked<Expr> {
         let value = self.check_value(value)?;

@@ -94,7 +94,7 @@ impl Checker<'_> {
     }
 
     /// True if a text is the name of a value in scope or of a declared field. If no fields are
-    /// declared and `may_be_undeclared`, true for a text that looks like such a name.
+    /// declared and `may_be_undeclared` is true, also true for a text that looks like such a name.
     fn is_name_of_value(&self, text: &str, span: Span, may_be_undeclared: bool) -> bool {
         let root = text.split('.').next().unwrap_or_default();
         let is_payload_field = || self.payload.fields.iter().any(|field| **field == *root);

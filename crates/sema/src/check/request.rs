@@ -78,8 +78,8 @@ impl<'a> Checker<'a> {
             self.program.analysis.lexicons.push(lexicon);
         }
         if self.symbols.lexicons.get(URGENCY_LEXICON).is_none() {
-            /// The built-in lexicon of urgent words. It is built only once, because the checker
-            /// also runs for every single route that is added to a rule set.
+            /// The built-in lexicon of urgent words. The lexicon is built only once, because the
+            /// checker also runs for every single route that is added to a rule set.
             static BUILT_IN_URGENCY: LazyLock<Lexicon> = LazyLock::new(|| {
                 let entries = DEFAULT_URGENCY_WORDS.map(|word| (word.into(), 1.0)).to_vec();
                 Lexicon { name: URGENCY_LEXICON.into(), entries }
@@ -88,8 +88,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Adds the intents to the program. Runs after definitions are checked, because the words of an
-    /// intent may be in a `list`.
+    /// Adds the intents and the stop words to the program. Runs after definitions are checked,
+    /// because the words may be in a `list`.
     pub(super) fn fill_analysis(&mut self) {
         for symbol in self.symbols.intents.iter() {
             let intent = symbol.node;

@@ -16,8 +16,8 @@ pub(super) struct Binding {
     /// The path of the value in the validated object; `None` if the value is not part of this
     /// object.
     pub(super) place: Option<ObjectPath>,
-    /// A condition that tests whether the value has its declared type. It is added to each rule
-    /// that uses the name. `None` if no test is needed.
+    /// A condition that tests whether the value has its declared type. The condition is added to
+    /// each rule that uses the name. `None` if no test is needed.
     pub(super) guard: Option<Cond>,
     /// Whether an expression has used the name. An unused name after `where` gets a warning.
     pub(super) used: Cell<bool>,
@@ -30,7 +30,7 @@ impl Binding {
     }
 }
 
-/// The bindings (named values) in scope, innermost last. They are indexed by name, because a
+/// The bindings (named values) in scope, innermost last. Bindings are indexed by name, because a
 /// payload may bind thousands of names.
 #[derive(Default)]
 pub(super) struct Scope {
@@ -51,7 +51,7 @@ impl Scope {
         &self.bindings
     }
 
-    /// Returns the name of the innermost variable in scope whose type has this field, for the
+    /// Returns the name of the innermost value in scope whose type has the field `field`, for the
     /// suggestion `NAME.FIELD`. `None` if there is none.
     pub(super) fn binding_with_field(&self, field: &str) -> Option<&str> {
         let has_field =

@@ -10,13 +10,14 @@ use rulec_lang::operators::{Op, TestMode};
 /// Replaces the parameters in the body of a `def` by the arguments of a call.
 pub(super) struct Substitution<'s> {
     pub(super) args: &'s [Expr],
-    /// The number of nodes of each argument. It is added to `copied_nodes` for every copy of the
-    /// argument.
+    /// The number of nodes of each argument. Whenever an argument is copied, its number is added to
+    /// `copied_nodes`.
     pub(super) sizes: Vec<u64>,
     /// The number of nodes copied so far; copying stops after [`MAX_NODES`].
     pub(super) copied_nodes: u64,
     /// Predicates whose right operand contained a parameter, as operator, mode, left and right
-    /// operand. They must be checked again, because the right operand may now be a constant.
+    /// operand. The predicates must be checked again, because the right operand may now be a
+    /// constant.
     pub(super) substituted_predicates: Vec<(Op, TestMode, Expr, Expr)>,
     /// Constants that were substituted into function calls and must be checked: the function, the
     /// parameter, and the constant.

@@ -11,11 +11,11 @@ use rulec_syntax::loader::Loaded;
 #[derive(Clone, Debug, Default)]
 pub struct Suppressions {
     all: Vec<(ast::Allow, Span)>,
-    /// Indexes in `all` of the suppressions at top-level statements, sorted by the start of the
-    /// statement. No statement in this list contains another one.
+    /// Indexes of the suppressions at top-level statements, sorted by the start of the statement.
+    /// No statement in this list contains another one.
     top_level: Vec<usize>,
-    /// Indexes in `all` of the suppressions at statements inside a table. The list is sorted by the
-    /// start of the statement. No statement in this list contains another one.
+    /// Indexes of the suppressions at statements inside a table, sorted by the start of the
+    /// statement. No statement in this list contains another one.
     inside_tables: Vec<usize>,
     /// For each `allow` comment, whether it suppressed a diagnostic. A comment that suppressed none
     /// is reported.
@@ -65,8 +65,8 @@ impl Suppressions {
     }
 
     /// Returns a warning for each suppression that suppressed nothing. Some codes are reported only
-    /// by the rule analysis, a separate step after the check. If `is_analysed`, returns the
-    /// warnings for these codes, otherwise for all others.
+    /// by the rule analysis, a separate step after the check. If `is_analysed`, returns only the
+    /// warnings for these codes, otherwise only the warnings for all other codes.
     pub fn unused_suppressions(&self, is_analysed: bool) -> impl Iterator<Item = Diagnostic> {
         let unused = self.all.iter().zip(&self.used).filter(|(_, used)| !**used).map(|(allow, _)| &allow.0);
         let unused = unused.filter(move |allow| allow.code.is_some_and(Code::is_analysed) == is_analysed);

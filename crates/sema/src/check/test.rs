@@ -29,7 +29,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks a `test` block: as one test, or each of its cases as a test. An invalid case does not
-    /// affect the others.
+    /// affect the other cases.
     fn check_test(&mut self, test: &'a ast::Test, name_tables: &mut NameTables) -> Checked<()> {
         self.check_cases(test)?;
         let validates_payload =

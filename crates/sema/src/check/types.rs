@@ -13,8 +13,8 @@ use rulec_lang::ty::{Field, InnerType, RecordType, Ty};
 use rulec_syntax::ast::{self, StatementKind, TypeExpr, TypeKind};
 use std::sync::Arc;
 
-/// Maximum number of fields of an `input` or another record, with named types expanded. It limits
-/// memory, because the message reader and the rule analysis store each field.
+/// Maximum number of fields of an `input` or another record, with named types expanded. The limit
+/// bounds memory, because the message reader and the rule analysis store each field.
 const MAX_EXPANDED_FIELDS: usize = MAX_NODES as usize;
 
 /// Returns `left` minus the number of fields in a type and in its nested types. `None` if the type
@@ -332,7 +332,7 @@ fn collect_field_spans(fields: &[ast::Field], path: &mut OwnedPath, spans: &mut 
     }
 }
 
-/// True for a constant that is written in place of a type.
+/// True for the constants `true` and `false`, which authors sometimes write in place of a type.
 fn is_constant(name: &str) -> bool {
     matches!(name, "true" | "false")
 }

@@ -41,13 +41,14 @@ const NAMED_UNITS: &[(&[&str], Dimension, f64)] = &[
     (&["gib"], Dimension::Size, 1_073_741_824.0),
 ];
 
-/// A duration without a unit gets a warning only if it is below this number of seconds. A greater
-/// number is probably meant in seconds.
+/// A duration without a unit gets a warning only if it is below this number of seconds, because its
+/// author may have meant another unit. A greater number is probably meant in seconds.
 const MIN_SECONDS_WITHOUT_WARNING: u64 = 300;
 
 impl Checker<'_> {
     /// Warns about a number with a unit that is compared with a value whose name implies another
-    /// unit.
+    /// unit. Also warns about a number of milliseconds that is compared with a difference of two
+    /// times.
     pub(super) fn warn_other_unit(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
         self.warn_unit_unlike_name(left, &binary.right);
         self.warn_unit_unlike_name(right, &binary.left);
@@ -142,6 +143,7 @@ impl Checker<'_> {
     }
 
     /// Warns about a duration without a unit, which is a number of seconds: `history within 10`.
+    /// Also warns if the number is probably meant in milliseconds.
     pub(super) fn warn_no_unit(&mut self, span: Span) {
         self.warn_milliseconds(span);
         let written = self.loaded.sources.slice(span);
@@ -157,7 +159,8 @@ impl Checker<'_> {
     }
 }
 
-/// Returns the literals of a literal, a list or a range; `None` for another expression.
+/// Returns the parts of an expression that may be literals: a literal itself, the elements of a
+/// list, or both ends of a range. `None` for another expression.
 fn literals_of(written: &ast::Expr) -> Option<Vec<&ast::Expr>> {
     Some(match &written.kind {
         ast::ExprKind::Literal(_) => vec![written],
@@ -178,9 +181,9 @@ fn product_of_literals(written: &str) -> Option<u64> {
     factors.into_iter().try_fold(1_u64, u64::checked_mul)
 }
 
-/// Returns a number of milliseconds as a duration that authors often write: up to 4 minutes, a
-/// multiple of 5 minutes, whole hours up to a day, or whole days up to a year. `None` for other
-/// numbers.
+/// Converts a number of milliseconds to a duration that authors often write, such as `5m`: 1 to 4
+/// minutes, multiples of 5 minutes up to an hour. Also whole hours up to a day, and whole days up
+/// to a year. `None` for other numbers.
 fn usual_duration_in_milliseconds(number: u64) -> Option<String> {
     let minutes = Some(number / 60_000).filter(|_| number.is_multiple_of(60_000))?;
     Some(match (minutes / 60, minutes % 60) {

@@ -1,6 +1,6 @@
-//! Reports a name that has no value, and warns about a field that is spelled almost like a name
-//! with a value. Finds what the author meant: another spelling, a name that another rule defines,
-//! or a table.
+//! Reports a name that cannot be used as a value, and warns about a field that is spelled almost
+//! like a name that can. Finds what the author meant: another spelling, a name that another rule
+//! defines, or a table.
 
 use super::names::is_text_path;
 use super::path::ConstantPath;
@@ -14,14 +14,14 @@ use rulec_lang::operators::reserved_words;
 use rulec_lang::ty::{KindSet, RecordType};
 use rulec_syntax::ast::{self, Ident, Locals, StatementKind};
 
-/// The names of modules and classes of other languages that have the days and months.
+/// Modules and classes of other languages that define days or months, such as `calendar`.
 const CALENDARS: [&str; 8] =
     ["time", "calendar", "datetime", "date", "dayofweek", "weekday", "weekdays", "month"];
 
 /// Maximum number of earlier diagnostics that are compared with a new one.
 const MAX_COMPARED_DIAGNOSTICS: usize = 200;
 
-/// A name that the files declare, but that has no value where it is used.
+/// A name that the files declare, but that cannot be used as a value in the checked expression.
 #[derive(Clone, Copy)]
 pub(super) enum OtherName<'a> {
     /// A name that a rule defines after `where`.
@@ -135,7 +135,7 @@ impl<'a> Checker<'a> {
         self.nearest(name, records.chain(definitions).chain(bound)).is_some()
     }
 
-    /// Reports an unknown name. If the file already has the same error, only adds the place to it.
+    /// Reports an unknown name. If its file already has the same error, extends that error instead.
     pub(super) fn report_once_in_file<T>(&mut self, diagnostic: Diagnostic) -> Checked<T> {
         let file = diagnostic.span().map(|span| span.file);
         let removes_prefix =
@@ -207,8 +207,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Warns about an undeclared field that is probably meant as something else: a field of the
-    /// payload, or a constant of another language such as `True`. It may also be a name that
-    /// another rule defines, or a misspelt keyword or definition.
+    /// payload, a constant of another language such as `True`, a name that another rule defines, or
+    /// a misspelt keyword or definition.
     pub(super) fn warn_near_name(&mut self, name: &str, span: Span) {
         // Each name is checked only once. A search through all definitions at every use would be
         // quadratic.
@@ -444,7 +444,7 @@ fn root_with_field<'r>(record: &'r RecordType, names: &[&str]) -> Option<&'r str
 }
 
 /// True for `True` and `False` as other languages write them, which certainly mean `true` and
-/// `false`. They can be corrected without asking the author.
+/// `false`. Such a word can be corrected without asking the author.
 fn is_capital_bool(name: &str) -> bool {
     matches!(name, "True" | "TRUE" | "False" | "FALSE")
 }

@@ -34,8 +34,8 @@ impl Checker<'_> {
         Some(diagnostic.help(help).likely_fix(span, written))
     }
 
-    /// Returns the comparison with a whole number that follows a span: where it ends, its sign, and
-    /// the number.
+    /// Returns the comparison with a whole number that follows a span in the source text, as in
+    /// `> 5`: the byte offset of its end, its operator, and the number.
     fn comparison_after(&self, span: Span) -> Option<(u32, &str, &str)> {
         let text = self.loaded.sources.get(span.file)?.text.get(span.end as usize..)?;
         let rest = text.trim_start_matches(' ');
@@ -50,7 +50,8 @@ impl Checker<'_> {
     }
 }
 
-/// Returns the unit of time that another language names so: `day` for `"dd"` or `DAY`.
+/// Converts the name of a unit of time in another language to the name in rules: `"dd"` and `DAY`
+/// to `day`. `None` for other words.
 fn unit_of_time(word: &str) -> Option<&'static str> {
     Some(match word.trim_matches(['"', '\'']).to_lowercase().as_str() {
         "s" | "ss" | "sec" | "second" | "seconds" => "second",

@@ -71,9 +71,9 @@ impl Checker<'_> {
         Some(diagnostic.help(message!("write `{written}`")).likely_fix(whole, written))
     }
 
-    /// Warns about wildcards in a pattern of a flow: unless the pattern is a regular expression,
-    /// they are compared like other characters. `span` is the span of the pattern, or of the whole
-    /// list.
+    /// Warns about wildcards in a pattern of a flow. Wildcards are compared like other characters,
+    /// unless the pattern is a regular expression. `span` is the span of the pattern, or of the
+    /// whole list.
     pub(super) fn warn_wildcard_in_flow(&mut self, operator: Op, pattern: &str, span: Span) {
         let Some(plain) = foreign_wildcard(pattern).filter(|_| operator != Op::Matches) else { return };
         let message = message!("this text has a wildcard, which is compared as it is");

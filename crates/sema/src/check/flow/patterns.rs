@@ -1,5 +1,6 @@
 //! Compares the keyword patterns of flows with each other, and with the example messages of flows
-//! that an intent triggers. Warns about patterns that no message reaches.
+//! that an intent triggers. Warns about patterns that can never select their flow, and about
+//! examples that select another flow.
 
 use super::Checker;
 use crate::hir::{FlowId, Trigger};
@@ -59,14 +60,14 @@ pub(super) struct KeywordPattern {
 const MAX_REGEX_SEARCHES: usize = 100_000;
 
 /// A matcher for all `exact` and `contains` patterns that prepare texts in the same way, for
-/// example by ignoring case. It contains patterns of both operators, so `mode.operator` has no
-/// meaning.
+/// example by ignoring case. Because it contains patterns of both operators, the field
+/// `mode.operator` is not used.
 struct LiteralMatcher {
     mode: PatternMode,
     exact: HashMap<String, usize>,
     contained: Option<LiteralAutomaton>,
-    /// The indices of the patterns whose texts the automaton `contained` searches for. Entry `i`
-    /// belongs to the automaton's text `i`.
+    /// The indexes of the `contains` patterns, for which an automaton searches. Entry `i` belongs
+    /// to text `i` of the automaton.
     contained_patterns: Vec<usize>,
 }
 
@@ -104,8 +105,8 @@ impl LiteralMatcher {
     }
 
     /// Returns the index of the first pattern that matches a text; `None` if no pattern matches.
-    /// `is_whole` is true if the text is a whole message. If it is only a part of a message, an
-    /// `exact` pattern cannot match.
+    /// `is_whole` is true if the text is a whole message. An `exact` pattern cannot match a part of
+    /// a message.
     fn first_match(&self, text: &str, is_whole: bool) -> Option<usize> {
         let exact = if is_whole { self.exact.get(&self.mode.prepare(text)).copied() } else { None };
         let prepared = self.mode.text.prepare(text);

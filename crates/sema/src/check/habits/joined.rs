@@ -8,8 +8,9 @@ use rulec_lang::operators::Op;
 use rulec_syntax::ast::{self, ExprKind, Literal};
 
 impl Checker<'_> {
-    /// Reports an element `"a" or "b"` of a list. The elements of a flow are alternatives, so there
-    /// `and` needs a route. `span` is the span of the list.
+    /// Reports an element of a list that is joined by a word instead of a comma, as in
+    /// `["a" or "b"]`. `span` is the span of the list. `is_flow` is true for the patterns of a
+    /// flow. One of them is enough to select the flow, so for `and` the help shows a route.
     pub(in super::super) fn check_joined_elements(
         &mut self,
         items: &[ast::Expr],
@@ -57,7 +58,8 @@ fn joining_word(item: &ast::Expr) -> Option<Op> {
     }
 }
 
-/// Adds the parts of `"a" or "b"`, or any other element as it is.
+/// Adds an element of a list to `parts`. For an element such as `"a" or "b"`, adds its parts
+/// instead.
 fn collect_parts<'e>(item: &'e ast::Expr, parts: &mut Vec<&'e ast::Expr>) {
     match &item.kind {
         ExprKind::Logic(_, inner) if joining_word(item).is_some() => {

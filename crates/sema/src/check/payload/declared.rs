@@ -63,8 +63,9 @@ impl Checker<'_> {
         self.diagnostics.push(diagnostic.help(help));
     }
 
-    /// Warns about `x is present` or `x is missing` for a required field in a larger condition. An
-    /// object without the field is refused before the rule.
+    /// Warns about `x is present` or `x is missing` for a required field: an object without the
+    /// field is refused anyway. No warning for `require` with this test alone, which gives a
+    /// missing field a message of its own.
     fn warn_presence_of_required(&mut self, rule: &ast::RuleItem, condition: &Cond) {
         let is_plain = matches!(condition.kind, CondKind::Predicate(_)) && rule.guard.is_none();
         let mut tests = Vec::new();

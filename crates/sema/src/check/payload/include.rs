@@ -61,7 +61,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Starts to inline a group. Returns an error for a group that includes itself or is nested too
-    /// deep. The caller later removes the group from `payload.groups`.
+    /// deep. The caller later removes the group from the list of groups that are being inlined.
     pub(super) fn enter_group(&mut self, name: &Ident) -> Checked<()> {
         self.check_payload_size(name.span)?;
         let is_open = self.payload.groups.iter().any(|open_group| **open_group == *name.node);

@@ -65,9 +65,9 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the error for a path that is written in quotes or whose first name is misspelt. Also
-    /// for a first name that is a field of the payload which includes the current group. `None` for
-    /// other paths.
+    /// Returns the error for a path after `at` with one of these mistakes: it is in quotes, its
+    /// first name is misspelt, or its first name is a field of the payload which includes the
+    /// current group. `None` for other paths.
     fn meant_object_path(&self, written: &ast::Expr) -> Option<Diagnostic> {
         let is_path =
             |path: &str| !path.is_empty() && path.chars().all(|c| c.is_alphanumeric() || "_.[]".contains(c));

@@ -15,8 +15,8 @@ use rulec_syntax::ast::{self, FieldItem, Item, ItemKind, TypeExpr, TypeKind};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// The name of a variable that payload rules can read. Its value is the name of the `payload` that
-/// is being validated.
+/// The name of a variable that payload rules can read. The value of the variable is the name of the
+/// `payload` that is being validated.
 pub(super) const DECISION_NAME: &str = "decision";
 
 impl<'a> Checker<'a> {

@@ -1,6 +1,6 @@
 //! Compares the values of a test with the types that the rules read. Without `input`, a value of
-//! another type is no error in a message: the field counts as missing there. In a test it is
-//! probably a mistake, of the test or of the rules.
+//! another type is no error in a message: the field counts as missing there. In a test, such a
+//! value is probably a mistake, of the test or of the rules.
 
 use super::super::Checker;
 use super::value_fits;
@@ -62,7 +62,7 @@ impl Checker<'_> {
 }
 
 /// Returns the span of the value that a test gives to a field, or to a record that contains the
-/// field. `None` if the test does not give it.
+/// field. `None` if the test gives no such value.
 fn span_of_given_value(test: &ast::Test, expect: &Expectation, slot: &Slot) -> Option<Span> {
     let gives_slot = |path: &[ast::Ident]| {
         path.len() <= slot.path.len() && path.iter().zip(&slot.path).all(|(part, name)| *part.node == **name)

@@ -1,6 +1,6 @@
-//! Checks what a test expects in addition to the chosen rule. This can be the handler with its
-//! arguments and metadata, or the next nodes of a router. It can also be the score of a flow that
-//! is selected by meaning. An expectation that no rule can satisfy is an error.
+//! Checks what a test expects in addition to the chosen rule: the handler with its arguments and
+//! metadata, the next nodes of a router, or the score of a flow that is selected by meaning. An
+//! expectation that no rule can satisfy is an error.
 
 use crate::check::{AlreadyReported, Checked, Checker, join_names};
 use crate::hir::{Expect, Outcome, TableId, TableKind, Then};
