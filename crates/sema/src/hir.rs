@@ -60,7 +60,8 @@ macro_rules! define_ids {
 pub(crate) use define_ids;
 
 define_ids! {
-    /// Index into [`Program::slots`]: a field with the kinds to which its value is converted.
+    /// Index into [`Program::slots`]: a field that rules read, with the kinds of value that they
+    /// accept.
     SlotId;
     /// Index into [`Program::lets`], the `let` statements.
     LetId;
@@ -107,8 +108,9 @@ pub struct Program {
     pub handlers: Option<Vec<Handler>>,
     /// The declared `input` schema; `None` if the rules declare none.
     pub input: Option<RecordType>,
-    /// Inferred types of undeclared fields, to which messages must conform. Contains a field only
-    /// if one statement accepts fewer kinds of value for the field than another statement does.
+    /// Undeclared fields with their inferred types, to which messages must conform. Contains a
+    /// field only if one statement accepts fewer kinds of value for the field than another one. The
+    /// other statement then never matches the remaining kinds.
     pub inferred: Vec<InferredField>,
     pub tests: Vec<Test>,
     pub workflows: Vec<Workflow>,
@@ -161,8 +163,8 @@ pub enum UnusedDeclaration {
     RoutesOfImport(Arc<str>, Span, Arc<str>),
 }
 
-/// A field that the program reads, with the kinds to which its value is converted. The field
-/// belongs to the message, or to a binding (a named value in payload rules).
+/// A field that the program reads, with the kinds of value that it accepts. The field belongs to
+/// the message, or to a binding (a named value in payload rules).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
     /// The named value that contains the field; `None` for a field of the message.

@@ -28,7 +28,8 @@ pub struct Limits {
     /// Maximum time in which a client must receive the next part of an answer. After this time, the
     /// connection is closed.
     pub write_time: Duration,
-    /// Maximum time for the requests that are still open when the service is asked to stop.
+    /// Maximum time that the service waits for open requests after it is asked to stop. Then it
+    /// ends without their answers.
     pub drain: Duration,
 }
 

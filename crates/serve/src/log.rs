@@ -84,7 +84,8 @@ pub(crate) struct DecisionRecord {
     /// The name of the flow, if a classifier chose it.
     pub flow: Option<String>,
     pub elapsed: Duration,
-    /// The trace id that the caller has sent.
+    /// The trace id that the caller has sent, or that the OpenTelemetry export has created. `None`
+    /// if there is neither.
     pub trace: Option<TraceId>,
     /// Reserved memory for this decision. It is released on drop, after the line is formatted.
     pub _reservation: MemoryReservation,
@@ -133,7 +134,8 @@ const MAX_FREE_BYTES: usize = u32::MAX as usize;
 /// A message to the thread that writes the log.
 enum LogTask {
     Decision(Box<DecisionRecord>, Option<oneshot::Sender<bool>>),
-    /// A complete JSON line, such as a line about a change of the rules.
+    /// A complete JSON line, such as a line about a change of the rules. The sender reports whether
+    /// the line was written to the disk.
     Line(Vec<u8>, Option<oneshot::Sender<bool>>),
     /// The spill file has lines, which the log's thread must move to the log.
     Spilled,

@@ -69,7 +69,8 @@ pub(crate) struct Span {
 pub(crate) struct OpenSpan {
     pub trace: TraceId,
     parent: Option<String>,
-    /// Whether the caller records this trace, according to the header `traceparent`.
+    /// Whether the span is exported: the caller records its trace, according to the header
+    /// `traceparent`. True without this header.
     is_sampled: bool,
     start: SystemTime,
     start_instant: Instant,

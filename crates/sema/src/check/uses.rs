@@ -61,8 +61,8 @@ impl UsesByRoute {
         self.0.insert(route, uses);
     }
 
-    /// Returns the fields that the route with this span uses. `None` if the checker did not record
-    /// the fields of routes.
+    /// Returns the undeclared fields that the route with this span uses. `None` if the uses of
+    /// routes were not recorded, for example because the rules declare an `input`.
     pub fn get(&self, route: Span) -> Option<Arc<RouteUses>> {
         self.0.get(&route).cloned()
     }

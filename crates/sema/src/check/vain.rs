@@ -37,8 +37,8 @@ impl Checker<'_> {
         });
     }
 
-    /// Reports a comparison with `null`. Suggests the test `is missing` or `is present`, which the
-    /// author means.
+    /// Reports a comparison with `null` by `==` or `!=`, and suggests `is missing` or `is present`
+    /// instead. Returns `Ok` for all other comparisons.
     pub(super) fn check_null(&mut self, binary: &ast::Binary) -> Checked<()> {
         let is_null =
             |operand: &ast::Expr| matches!(operand.kind, ast::ExprKind::Literal(ast::Literal::Null));
@@ -96,8 +96,8 @@ impl Checker<'_> {
         });
     }
 
-    /// Warns about a comparison with a number that a value never has: more digits than `round`
-    /// leaves, or more messages than the history keeps.
+    /// Warns about a comparison of a value with a number that the value never has. The number has
+    /// more digits than `round` leaves, or exceeds the number of messages that the history keeps.
     pub(super) fn warn_unreachable_number(&mut self, op: Op, left: &Expr, right: &Expr, span: Span) {
         let (value, bound, op) = match (left.as_const(), right.as_const()) {
             (None, Some(bound)) => (left, (bound.value(), right.span), Some(op)),
@@ -190,8 +190,10 @@ impl Checker<'_> {
         Some(diagnostic.label(history.span, message!("at most {kept} messages for each key")).help(help))
     }
 
-    /// Reports a comparison inside the parentheses of a call whose parameter is no condition, as in
-    /// `bucket(user.id in 0..10)`. Returns `Ok` for other arguments.
+    /// Reports a comparison that was put inside the parentheses of a call by mistake. For
+    /// `bucket(user.id in 0..10)`, suggests `bucket(user.id) in 0..10`. `arg` is an argument whose
+    /// parameter is no condition, and `span` the span of the call. Returns `Ok` if `arg` is no
+    /// comparison.
     pub(super) fn check_late_parenthesis(
         &mut self,
         name: &ast::Ident,

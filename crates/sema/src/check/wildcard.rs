@@ -252,8 +252,8 @@ fn has_star_wildcard(text: &str) -> bool {
 }
 
 /// True if a text surely uses the syntax of regular expressions. Examples are `.*` before a word,
-/// `.+`, a class such as `\d+`, and a repeated class in brackets such as `[0-9]+`. The name
-/// `notes.*` does not use it, because its `*` is a wildcard.
+/// `.+`, a class such as `\d+`, and a repeated class in brackets such as `[0-9]+`. False for
+/// `notes.*`, where `*` is probably a wildcard.
 fn has_regex_syntax(text: &str) -> bool {
     let has_class = ["\\d", "\\w", "\\s", "\\b"].iter().any(|class| {
         text.split(class)

@@ -301,8 +301,9 @@ impl<'p> HistoryWalk<'p> {
         }
     }
 
-    /// Visits a window, which selects messages of the history by time or by an element. Of the
-    /// element, only its position is read.
+    /// Visits the operands of a window: a selection of the messages in `list` by time, as in
+    /// `within 1h`, or by an element, as in `after p`. Of the element `p`, only its position in the
+    /// history is read.
     fn visit_window(&mut self, window: &'p Expr, list: &'p Expr) {
         self.visit_list(list);
         if let ExprKind::Window { operand, .. } = &window.kind {
@@ -349,9 +350,9 @@ impl<'p> HistoryWalk<'p> {
         }
     }
 
-    /// If an expression is an element of the history, or reads a field of an element, returns the
+    /// Finds the element of the history that an expression is or reads a field of, and returns the
     /// expression of the element. Appends the names of the fields that lead from the element to the
-    /// value to `path`.
+    /// value to `path`. `None` for any other expression.
     fn element_base(&self, expr: &'p Expr, path: &mut Vec<Arc<str>>) -> Option<&'p Expr> {
         match &expr.kind {
             ExprKind::Field(base, name) => {

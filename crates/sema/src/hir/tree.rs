@@ -255,7 +255,8 @@ impl Predicate {
 }
 
 impl Expr {
-    /// Builds a call of a built-in function whose result may be missing.
+    /// Builds a call of a built-in function. The call is marked as optional, because its result may
+    /// be missing.
     pub fn call(function: Function, args: Vec<Expr>, ty: Ty, span: Span) -> Expr {
         Expr { kind: ExprKind::Call(function, args), ty, optional: true, span }
     }

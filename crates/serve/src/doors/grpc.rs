@@ -83,8 +83,9 @@ where
     })
 }
 
-/// Returns the routes of gRPC server reflection, by which clients list the services. A reflection
-/// stream ends at its deadline, because it counts against the limit of open streams.
+/// Returns the routes of gRPC server reflection, by which clients list the services. `limit` is the
+/// maximum size of a request message in bytes. A reflection stream ends at its deadline, because it
+/// counts against the limit of open streams.
 fn reflection_routes(limit: usize) -> Router<Arc<App>> {
     let builder = || {
         tonic_reflection::server::Builder::configure()
