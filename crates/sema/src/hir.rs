@@ -116,7 +116,7 @@ pub struct Program {
     pub workflows: Vec<Workflow>,
     /// The payload kinds (declared `payload`s), in source order.
     pub payloads: Vec<Payload>,
-    /// The requirements of all payloads, in the order of their rules.
+    /// The requirements of all payloads, sorted by the ids of their rules.
     pub requirements: Vec<Requirement>,
     /// Facts about each regular expression, by its text and whether case is ignored. Empty in a
     /// program that was read from an artifact (a file of compiled rules).

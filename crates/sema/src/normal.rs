@@ -180,8 +180,8 @@ pub enum NExpr {
         level: u32,
         nest: QuantifierNesting,
     },
-    /// The messages of a history that a bound selects. The last id is the time or the element that
-    /// bounds the selection.
+    /// The messages of a history (the first id) that a bound selects. The second id is the time or
+    /// the element that bounds the selection.
     Window(WindowBound, ExprId, ExprId),
     /// `any` or `all` over a list as a bool value; missing if the list is missing. One traversal
     /// computes whether the value is true and whether it is false. Two traversals per level would

@@ -48,8 +48,8 @@ impl Events {
         (self.0.sink)(&event);
     }
 
-    /// Reports an event to the sink, and adds it as a line to the decision log. The receipt says
-    /// when the line is on the disk.
+    /// Reports an event to the sink, and adds it as a line to the decision log. If the log has the
+    /// mode `sync`, the receipt reports when the line is on the disk.
     pub fn audit(&self, kind: &str, fields: Json) -> Receipt {
         let time = current_time_text();
         let receipt =

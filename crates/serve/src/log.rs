@@ -307,7 +307,8 @@ impl DecisionLog {
     }
 
     /// Queues a line about a change of the rules. Such a line is never dropped, even if the waiting
-    /// lines exceed the capacity.
+    /// lines exceed the capacity. In the mode `sync`, the receipt reports when the line is on the
+    /// disk.
     pub fn audit(&self, event: &Json) -> Receipt {
         let line = event.to_string().into_bytes();
         if let Some(spill) = self.spill.as_ref().filter(|spill| !spill.is_empty()) {

@@ -14,7 +14,8 @@ use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-/// The checked `history` statement: by which key, how long and how many messages are kept.
+/// The checked `history` statement, which says what a history keeps: the messages with an equal
+/// key, up to a maximum age and a maximum number.
 #[derive(Clone, Debug)]
 pub struct History {
     /// The slot of the field that is the key of a history. `None` if all messages share one

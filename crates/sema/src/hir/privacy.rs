@@ -221,8 +221,8 @@ impl Program {
 }
 
 impl Payload {
-    /// Returns the record type that decides which parts of a payload are private; `None` if nothing
-    /// is private.
+    /// Returns the type of the payload's fields, which shows which of them are private; `None` if
+    /// nothing is private.
     pub fn private_fields(&self) -> Option<Arc<RecordType>> {
         if !has_private_field(&self.object) {
             return None;

@@ -30,8 +30,8 @@ impl NormalBuilder<'_> {
         self.join_conds(parts, all == want)
     }
 
-    /// For each condition in `parts`, builds the condition that it has the truth value `want`,
-    /// which is false where the part is unknown. Joins the results by `and` if `conjunction`,
+    /// For each condition in `parts`, builds the condition that the part has the truth value
+    /// `want`; it is false where the part is unknown. Joins the results by `and` if `conjunction`,
     /// otherwise by `or`.
     pub(super) fn build_junction(&mut self, parts: &[Cond], want: bool, conjunction: bool) -> CondId {
         let parts: Vec<CondId> = parts.iter().map(|part| self.build_cond(part, want)).collect();
