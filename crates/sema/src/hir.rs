@@ -367,7 +367,8 @@ pub enum Trigger {
     Intent { examples: Vec<Arc<str>>, keywords: Vec<Arc<str>> },
 }
 
-/// The tool that executes all flows. A language model calls the tool like a function.
+/// The tool by which a language model starts flows. The model calls the tool like a function, with
+/// the id of a flow.
 #[derive(Clone, Debug)]
 pub struct FlowTool {
     /// The name by which a language model calls the tool.

@@ -8,7 +8,7 @@ use rulec_base::span::{FileId, Span, Spanned};
 use rulec_syntax::ast::{self, Expr, ExprKind, Ident, Statement, StatementKind};
 use rulec_syntax::loader::Loaded;
 
-/// A statement that defines a name for expressions.
+/// A statement that defines a name which expressions can use.
 #[derive(Clone, Copy, Debug)]
 pub enum Definition<'a> {
     Let { value: &'a Expr },

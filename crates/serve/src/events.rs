@@ -59,7 +59,7 @@ impl Events {
     }
 }
 
-/// Returns the current time as text, as the lines of the decision log have it.
+/// Returns the current time as text, in the format of the decision log's lines.
 fn current_time_text() -> String {
     format_datetime(OffsetDateTime::now_utc())
 }

@@ -32,8 +32,8 @@ use writer::Writer;
 /// What the log does with lines that arrive faster than they can be written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogMode {
-    /// Drops and counts these lines. The next line in the log holds the number of lines dropped
-    /// before it.
+    /// Drops and counts these lines. Before the next line, the log gets a line with the number of
+    /// dropped lines.
     #[default]
     Drop,
     /// Stores these lines in a file next to the log until they are written to the log.

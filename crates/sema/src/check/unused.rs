@@ -100,7 +100,7 @@ impl Checker<'_> {
 
     /// Returns the name of the first route of an imported file if the rules use nothing else of the
     /// file. The author probably imported the file for its routes, but routes are not imported.
-    /// `None` if the file has no route, or something of it is used.
+    /// `None` if the file has no route, or if the rules use a definition of the file.
     fn route_of_unused_import(&self, file: FileId) -> Option<Arc<str>> {
         let main = self.loaded.units.last()?;
         let unit = self.loaded.units.iter().find(|unit| unit.file == file)?;

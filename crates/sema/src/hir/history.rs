@@ -397,8 +397,8 @@ fn is_plain_comparison(test: &Predicate) -> bool {
     matches!(test.op, Some(Op::Eq | Op::Ne)) && test.mode.text.is_plain() && test.mode.quantity.is_none()
 }
 
-/// True for an expression that selects the last element without a condition. It reads no older
-/// element.
+/// True for an expression that selects the last element of a list without a condition on it. Such
+/// an expression reads no older element.
 fn is_last_of_all(part: Part<'_>) -> bool {
     match part {
         Part::Expr(Expr { kind: ExprKind::Fold { fold: Fold::Last, body, .. }, .. }) => {

@@ -61,8 +61,8 @@ impl NormalBuilder<'_> {
         }
     }
 
-    /// Builds the complement: the condition that is true exactly for the messages for which `id` is
-    /// not true.
+    /// Builds the complement of the condition `id`: it is true exactly for the messages for which
+    /// that condition is not true.
     pub fn build_complement(&mut self, id: CondId) -> CondId {
         match *self.normal.cond(id) {
             NCond::Const(value) => self.constant_cond(!value),
