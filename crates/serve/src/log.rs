@@ -172,7 +172,8 @@ pub(crate) struct DecisionLog {
 }
 
 impl DecisionLog {
-    /// Opens the log and starts its thread. Appends to an existing file.
+    /// Opens the log and starts its thread. Appends to an existing file. `report` receives the
+    /// events of the log.
     ///
     /// # Errors
     /// If the file or its spill file cannot be opened, the mode needs a file, or the thread cannot

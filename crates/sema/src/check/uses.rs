@@ -83,7 +83,8 @@ impl CountedUses {
         &self.merged_uses
     }
 
-    /// Records how a statement that is not a route uses a field. Such a use is never removed.
+    /// Records that a statement which is not a route uses the field at `path` and accepts values of
+    /// `kinds` there. Such a use is never removed. `names` stores each field name once.
     pub(super) fn add_permanent_use(
         &mut self,
         path: &[impl PathSegment],

@@ -66,7 +66,9 @@ pub(crate) struct FolderWatch {
 }
 
 impl FolderWatch {
-    /// Starts to watch folders. The service must already have the rule sets of `folders.first`.
+    /// Starts to watch folders. The service `app` must already have the rule sets of
+    /// `folders.first`. `trusted` are the keys that sign artifacts, and `history` opens the stores
+    /// of histories.
     ///
     /// Must run inside a tokio runtime.
     ///
@@ -110,9 +112,10 @@ impl Drop for FolderWatch {
     }
 }
 
-/// Makes the operating system report changes in the folders. A change of a file's content is
-/// normally ignored, because the rule sets in force watch their own files. Such a change counts
-/// while a file is refused (`has_refused`), because the change may correct the error.
+/// Makes the operating system report changes in the folders, each of which notifies `check_signal`.
+/// A change of a file's content is normally ignored, because the rule sets in force watch their own
+/// files. Such a change counts while a file is refused (`has_refused`), because the change may
+/// correct the error.
 fn watch(
     paths: &[PathBuf],
     check_signal: &Arc<Notify>,
