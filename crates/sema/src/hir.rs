@@ -60,7 +60,8 @@ macro_rules! define_ids {
 pub(crate) use define_ids;
 
 define_ids! {
-    /// Index into [`Program::slots`]: a field with the kinds to which its value is converted.
+    /// Index into [`Program::slots`]: a field that rules read, with the kinds of value that they
+    /// accept.
     SlotId;
     /// Index into [`Program::lets`], the `let` statements.
     LetId;
@@ -107,14 +108,15 @@ pub struct Program {
     pub handlers: Option<Vec<Handler>>,
     /// The declared `input` schema; `None` if the rules declare none.
     pub input: Option<RecordType>,
-    /// Inferred types of undeclared fields, to which messages must conform. Contains a field only
-    /// if one statement accepts fewer kinds of value for the field than another statement does.
+    /// Undeclared fields with their inferred types, to which messages must conform. Contains a
+    /// field only if one statement accepts fewer kinds of value for the field than another one. The
+    /// other statement then never matches the remaining kinds.
     pub inferred: Vec<InferredField>,
     pub tests: Vec<Test>,
     pub workflows: Vec<Workflow>,
     /// The payload kinds (declared `payload`s), in source order.
     pub payloads: Vec<Payload>,
-    /// The requirements of all payloads, in the order of their rules.
+    /// The requirements of all payloads, sorted by the ids of their rules.
     pub requirements: Vec<Requirement>,
     /// Facts about each regular expression, by its text and whether case is ignored. Empty in a
     /// program that was read from an artifact (a file of compiled rules).
@@ -161,8 +163,8 @@ pub enum UnusedDeclaration {
     RoutesOfImport(Arc<str>, Span, Arc<str>),
 }
 
-/// A field that the program reads, with the kinds to which its value is converted. The field
-/// belongs to the message, or to a binding (a named value in payload rules).
+/// A field that the program reads, with the kinds of value that it accepts. The field belongs to
+/// the message, or to a binding (a named value in payload rules).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
     /// The named value that contains the field; `None` for a field of the message.
@@ -365,7 +367,8 @@ pub enum Trigger {
     Intent { examples: Vec<Arc<str>>, keywords: Vec<Arc<str>> },
 }
 
-/// The tool that executes all flows. A language model calls the tool like a function.
+/// The tool by which a language model starts flows. The model calls the tool like a function, with
+/// the id of a flow.
 #[derive(Clone, Debug)]
 pub struct FlowTool {
     /// The name by which a language model calls the tool.

@@ -2,9 +2,9 @@
 //! share one id, constants are folded, and operands are ordered by cost.
 //!
 //! These transformations are sound because no condition can fail at run time (see the language
-//! page). Sharing, reordering and skipping predicates changes no decision. With `want` false,
-//! [`NCond::Predicate`] holds if the predicate is *definitely* false. For an unknown predicate, it
-//! holds for neither value of `want`.
+//! page). Sharing, reordering and skipping predicates changes no decision. A condition in normal
+//! form is true or false, never unknown: [`NCond::Predicate`] is true if the result of its
+//! predicate is `want`. For an unknown predicate, it is false for both values of `want`.
 
 mod build;
 mod cost;
@@ -154,7 +154,8 @@ pub struct NPred {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NExpr {
     Const(NConst),
-    /// A field of the message or of a named value in payload rules, converted to certain kinds.
+    /// The field that this slot reads, of the message or of a named value in payload rules. A value
+    /// of a kind that the slot does not accept counts as missing.
     Slot(SlotId),
     /// The list of recorded messages. The id is the slot that reads it in the typed program.
     History(SlotId),
@@ -179,8 +180,8 @@ pub enum NExpr {
         level: u32,
         nest: QuantifierNesting,
     },
-    /// The messages of a history that a bound selects. The last id is the time or the element that
-    /// bounds the selection.
+    /// The messages of a history (the first id) that a bound selects. The second id is the time or
+    /// the element that bounds the selection.
     Window(WindowBound, ExprId, ExprId),
     /// `any` or `all` over a list as a bool value; missing if the list is missing. One traversal
     /// computes whether the value is true and whether it is false. Two traversals per level would

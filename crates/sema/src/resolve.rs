@@ -8,7 +8,7 @@ use rulec_base::span::{FileId, Span, Spanned};
 use rulec_syntax::ast::{self, Expr, ExprKind, Ident, Statement, StatementKind};
 use rulec_syntax::loader::Loaded;
 
-/// A statement that defines a name for expressions.
+/// A statement that defines a name which expressions can use.
 #[derive(Clone, Copy, Debug)]
 pub enum Definition<'a> {
     Let { value: &'a Expr },
@@ -239,7 +239,8 @@ impl<'a> Symbols<'a> {
         self.visible_files.get(&file).cloned().unwrap_or_default()
     }
 
-    /// True if a statement with a name has a syntax error, or if a file could not be read.
+    /// True if a statement that would declare a name has a syntax error, or if a file could not be
+    /// read.
     pub fn has_broken_names(&self) -> bool {
         self.is_incomplete || !self.broken_names.is_empty()
     }

@@ -48,8 +48,9 @@ impl Events {
         (self.0.sink)(&event);
     }
 
-    /// Reports an event to the sink, and adds it as a line to the decision log. The receipt says
-    /// when the line is on the disk.
+    /// Reports an event of this kind to the sink, and adds it as a line to the decision log.
+    /// `fields` is a JSON object with the event's other fields. If the log has the mode `sync`, the
+    /// receipt reports when the line is on the disk.
     pub fn audit(&self, kind: &str, fields: Json) -> Receipt {
         let time = current_time_text();
         let receipt =
@@ -59,7 +60,7 @@ impl Events {
     }
 }
 
-/// Returns the current time as text, as the lines of the decision log have it.
+/// Returns the current time as text, in the format of the decision log's lines.
 fn current_time_text() -> String {
     format_datetime(OffsetDateTime::now_utc())
 }

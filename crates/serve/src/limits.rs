@@ -28,7 +28,8 @@ pub struct Limits {
     /// Maximum time in which a client must receive the next part of an answer. After this time, the
     /// connection is closed.
     pub write_time: Duration,
-    /// Maximum time for the requests that are still open when the service is asked to stop.
+    /// Maximum time that the service waits for open requests after it is asked to stop. Then it
+    /// ends without their answers.
     pub drain: Duration,
 }
 
@@ -88,8 +89,8 @@ pub(crate) const MAX_EVALUATIONS: usize = 1_000;
 pub(crate) const MAX_STREAMS_PER_CONNECTION: u32 = 128;
 /// Maximum number of bytes of the request line and headers of a request.
 pub(crate) const MAX_HEAD_BYTES: usize = 32 << 10;
-/// Number of bytes with which an incomplete request counts towards the limit `bodies`, in addition
-/// to the bytes of its body.
+/// Number of bytes with which an incomplete request counts towards the limit for all bodies
+/// together, in addition to the bytes of its body.
 pub(crate) const OPEN_REQUEST_BYTES: usize = 16 << 10;
 
 impl Limits {

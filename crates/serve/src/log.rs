@@ -32,8 +32,8 @@ use writer::Writer;
 /// What the log does with lines that arrive faster than they can be written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogMode {
-    /// Drops and counts these lines. The next line in the log holds the number of lines dropped
-    /// before it.
+    /// Drops and counts these lines. Before the next line, the log gets a line with the number of
+    /// dropped lines.
     #[default]
     Drop,
     /// Stores these lines in a file next to the log until they are written to the log.
@@ -84,7 +84,8 @@ pub(crate) struct DecisionRecord {
     /// The name of the flow, if a classifier chose it.
     pub flow: Option<String>,
     pub elapsed: Duration,
-    /// The trace id that the caller has sent.
+    /// The trace id that the caller has sent, or that the OpenTelemetry export has created. `None`
+    /// if there is neither.
     pub trace: Option<TraceId>,
     /// Reserved memory for this decision. It is released on drop, after the line is formatted.
     pub _reservation: MemoryReservation,
@@ -133,7 +134,8 @@ const MAX_FREE_BYTES: usize = u32::MAX as usize;
 /// A message to the thread that writes the log.
 enum LogTask {
     Decision(Box<DecisionRecord>, Option<oneshot::Sender<bool>>),
-    /// A complete JSON line, such as a line about a change of the rules.
+    /// A complete JSON line, such as a line about a change of the rules. The sender reports whether
+    /// the line was written to the disk.
     Line(Vec<u8>, Option<oneshot::Sender<bool>>),
     /// The spill file has lines, which the log's thread must move to the log.
     Spilled,
@@ -170,7 +172,8 @@ pub(crate) struct DecisionLog {
 }
 
 impl DecisionLog {
-    /// Opens the log and starts its thread. Appends to an existing file.
+    /// Opens the log and starts its thread. Appends to an existing file. `report` receives the
+    /// events of the log.
     ///
     /// # Errors
     /// If the file or its spill file cannot be opened, the mode needs a file, or the thread cannot
@@ -305,7 +308,8 @@ impl DecisionLog {
     }
 
     /// Queues a line about a change of the rules. Such a line is never dropped, even if the waiting
-    /// lines exceed the capacity.
+    /// lines exceed the capacity. In the mode `sync`, the receipt reports when the line is on the
+    /// disk.
     pub fn audit(&self, event: &Json) -> Receipt {
         let line = event.to_string().into_bytes();
         if let Some(spill) = self.spill.as_ref().filter(|spill| !spill.is_empty()) {

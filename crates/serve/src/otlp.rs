@@ -69,7 +69,8 @@ pub(crate) struct Span {
 pub(crate) struct OpenSpan {
     pub trace: TraceId,
     parent: Option<String>,
-    /// Whether the caller records this trace, according to the header `traceparent`.
+    /// Whether the span is exported: the caller records its trace, according to the header
+    /// `traceparent`. True without this header.
     is_sampled: bool,
     start: SystemTime,
     start_instant: Instant,
@@ -115,7 +116,9 @@ pub(crate) struct Exporter {
 }
 
 impl Otlp {
-    /// Prepares the export. The caller must then run the returned [`Exporter`].
+    /// Prepares the export. The caller must then run the returned [`Exporter`]. `scheme` is the
+    /// scheme of the service's URLs, `metrics` counts the exported data, and `events` receives
+    /// errors.
     ///
     /// # Errors
     /// If the collector's address or token cannot be used.
@@ -169,6 +172,8 @@ impl Otlp {
     }
 
     /// Ends the span of a request, counts its duration, and queues the span for the collector.
+    /// `route` is the pattern of the request's path. `decided` is `None` if the response contains
+    /// no decision.
     pub fn end_span(&self, open: OpenSpan, route: &str, status: u16, decided: Option<&DecisionInfo>) {
         let elapsed = open.start_instant.elapsed();
         let mut durations = self.durations.lock().unwrap_or_else(PoisonError::into_inner);

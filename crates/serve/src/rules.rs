@@ -357,8 +357,8 @@ impl RuleSet {
         check_generation(self.generation(), expected)
     }
 
-    /// Decides the message `text` (JSON text) with the shadow rules too, if there are any. Counts
-    /// whether their decision equals `decision`.
+    /// Decides the JSON text `text` by the same entry (such as a table) of the shadow rules too, if
+    /// there are any. Counts whether the result equals `decision`.
     pub(crate) fn compare_with_shadow(&self, entry: &str, text: &[u8], decision: &Decision) {
         let shadow = self.shadow.load();
         let Some(shadow) = shadow.as_ref() else { return };

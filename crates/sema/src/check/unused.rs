@@ -33,7 +33,8 @@ impl<'p> TouchedPaths<'p> {
 
 impl Checker<'_> {
     /// Collects the unused fields and imports. Runs after all rules are checked, so that all reads
-    /// are known.
+    /// are known. Collects nothing after an error, or for a library (definitions without rules that
+    /// decide).
     pub(super) fn collect_unused(&mut self) {
         let kinds = [TableKind::Routes, TableKind::Choice, TableKind::Router];
         let tables = &self.program.tables;
@@ -53,8 +54,9 @@ impl Checker<'_> {
         self.collect_unused_imports();
     }
 
-    /// Returns the outermost `input` fields that no rule reads, not even in part. Empty if there
-    /// are payloads or workflows, because these may read fields that no rule mentions.
+    /// Returns the outermost `input` fields of the main file that no rule reads, not even in part.
+    /// Leaves out `@private` fields, which may be declared only so that logs mask them. Empty if
+    /// there are payloads or workflows, because these may read fields that no rule mentions.
     fn unused_fields(&self) -> Vec<UnusedDeclaration> {
         let Some(input) = &self.fields.input else { return Vec::new() };
         let program = &self.program;
@@ -98,7 +100,7 @@ impl Checker<'_> {
 
     /// Returns the name of the first route of an imported file if the rules use nothing else of the
     /// file. The author probably imported the file for its routes, but routes are not imported.
-    /// `None` if the file has no route, or something of it is used.
+    /// `None` if the file has no route, or if the rules use a definition of the file.
     fn route_of_unused_import(&self, file: FileId) -> Option<Arc<str>> {
         let main = self.loaded.units.last()?;
         let unit = self.loaded.units.iter().find(|unit| unit.file == file)?;

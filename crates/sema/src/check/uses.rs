@@ -61,8 +61,8 @@ impl UsesByRoute {
         self.0.insert(route, uses);
     }
 
-    /// Returns the fields that the route with this span uses. `None` if the checker did not record
-    /// the fields of routes.
+    /// Returns the undeclared fields that the route with this span uses. `None` if the uses of
+    /// routes were not recorded, for example because the rules declare an `input`.
     pub fn get(&self, route: Span) -> Option<Arc<RouteUses>> {
         self.0.get(&route).cloned()
     }
@@ -83,7 +83,8 @@ impl CountedUses {
         &self.merged_uses
     }
 
-    /// Records how a statement that is not a route uses a field. Such a use is never removed.
+    /// Records that a statement which is not a route uses the field at `path` and accepts values of
+    /// `kinds` there. Such a use is never removed. `names` stores each field name once.
     pub(super) fn add_permanent_use(
         &mut self,
         path: &[impl PathSegment],

@@ -37,8 +37,8 @@ impl Checker<'_> {
         });
     }
 
-    /// Reports a comparison with `null`. Suggests the test `is missing` or `is present`, which the
-    /// author means.
+    /// Reports a comparison with `null` by `==` or `!=`, and suggests `is missing` or `is present`
+    /// instead. Returns `Ok` for all other comparisons.
     pub(super) fn check_null(&mut self, binary: &ast::Binary) -> Checked<()> {
         let is_null =
             |operand: &ast::Expr| matches!(operand.kind, ast::ExprKind::Literal(ast::Literal::Null));
@@ -62,7 +62,8 @@ impl Checker<'_> {
         self.report(Diagnostic::new(Code::OperatorType, null, message).help(help).likely_fix(whole, written))
     }
 
-    /// Warns about `0 ?? x`: a constant is never missing, so the right side is never used.
+    /// Warns about `left ?? right` if `left` is a constant, as in `0 ?? x`. A constant is never
+    /// missing, so `right` is never used. `span` is the span of the whole expression.
     pub(super) fn warn_default_first(&mut self, left: &Expr, right: &Expr, span: Span) {
         if left.as_const().is_none() {
             return;
@@ -76,8 +77,9 @@ impl Checker<'_> {
         self.diagnostics.push(diagnostic.help(help).likely_fix(span, written));
     }
 
-    /// Warns about a constant negative index of a list, which other languages count from the end. A
-    /// list has no such element.
+    /// Warns about `base[index]` if `index` is a negative constant. Other languages count it from
+    /// the end of the list, but here a list has no such element. `span` is the span of the whole
+    /// expression.
     pub(super) fn warn_index_from_end(&mut self, base: &Expr, index: &Expr, span: Span) {
         let Some(Value::Int(number)) = index.as_const().map(|constant| constant.value()) else { return };
         if number >= 0 {
@@ -96,8 +98,9 @@ impl Checker<'_> {
         });
     }
 
-    /// Warns about a comparison with a number that a value never has: more digits than `round`
-    /// leaves, or more messages than the history keeps.
+    /// Warns about a comparison of a value with a number that the value never has. The number has
+    /// more digits than `round` leaves, or exceeds the number of messages that the history keeps.
+    /// `span` is the span of the whole comparison.
     pub(super) fn warn_unreachable_number(&mut self, op: Op, left: &Expr, right: &Expr, span: Span) {
         let (value, bound, op) = match (left.as_const(), right.as_const()) {
             (None, Some(bound)) => (left, (bound.value(), right.span), Some(op)),
@@ -114,7 +117,8 @@ impl Checker<'_> {
     }
 
     /// Returns the warning for a number with more digits than `round` leaves, as in
-    /// `round(x, 2) == 19.999`. The last parameter is the constant with its span.
+    /// `round(x, 2) == 19.999`. `value` is the other operand, and the last parameter is the number
+    /// with its span.
     fn unreachable_digits_warning(
         &self,
         op: Op,
@@ -153,7 +157,8 @@ impl Checker<'_> {
     }
 
     /// Returns the warning for a count of recorded messages that is compared with more messages
-    /// than the history keeps.
+    /// than the history keeps. `value` is the count, the next parameter is the number with its
+    /// span, and `span` is the whole comparison.
     fn unreachable_count_warning(
         &self,
         op: Op,
@@ -190,8 +195,10 @@ impl Checker<'_> {
         Some(diagnostic.label(history.span, message!("at most {kept} messages for each key")).help(help))
     }
 
-    /// Reports a comparison inside the parentheses of a call whose parameter is no condition, as in
-    /// `bucket(user.id in 0..10)`. Returns `Ok` for other arguments.
+    /// Reports a comparison that was put inside the parentheses of a call by mistake. For
+    /// `bucket(user.id in 0..10)`, suggests `bucket(user.id) in 0..10`. `name` is the called
+    /// function, `arg` an argument whose parameter is no condition, and `span` the span of the
+    /// call. Returns `Ok` if `arg` is no comparison.
     pub(super) fn check_late_parenthesis(
         &mut self,
         name: &ast::Ident,

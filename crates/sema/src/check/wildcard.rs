@@ -186,8 +186,9 @@ enum Remedy {
     Comparison(String),
 }
 
-/// Returns the pattern syntax that a text seems to use, and a replacement. `None` if the text is
-/// probably meant literally.
+/// Returns the pattern syntax that a text seems to use, and a replacement. The text is the right
+/// operand of `op`, or an element of it. A replacement may also change the operator. `None` if the
+/// text is probably meant literally.
 fn find_remedy(op: Op, text: &str) -> Option<(ForeignPattern, Remedy)> {
     if has_regex_syntax(text) {
         let plain = text.trim_start_matches(".*").trim_end_matches(".*");
@@ -252,8 +253,8 @@ fn has_star_wildcard(text: &str) -> bool {
 }
 
 /// True if a text surely uses the syntax of regular expressions. Examples are `.*` before a word,
-/// `.+`, a class such as `\d+`, and a repeated class in brackets such as `[0-9]+`. The name
-/// `notes.*` does not use it, because its `*` is a wildcard.
+/// `.+`, a class such as `\d+`, and a repeated class in brackets such as `[0-9]+`. False for
+/// `notes.*`, where `*` is probably a wildcard.
 fn has_regex_syntax(text: &str) -> bool {
     let has_class = ["\\d", "\\w", "\\s", "\\b"].iter().any(|class| {
         text.split(class)
@@ -318,8 +319,8 @@ fn is_list_of_alternatives(text: &str) -> bool {
     text.contains('|') && text.split('|').all(is_word)
 }
 
-/// Returns a replacement for a text that has the character `wildcard` at its start or end; `None`
-/// if the text has it at neither.
+/// Returns a replacement for `text`, the right operand of `op`, which has the character `wildcard`
+/// at its start or end. `None` if the text has it at neither.
 fn remedy_of_wildcard(op: Op, text: &str, wildcard: char) -> Option<Remedy> {
     let (starts, ends) = (text.starts_with(wildcard), text.ends_with(wildcard));
     let plain = text.trim_matches(wildcard);
@@ -351,7 +352,8 @@ fn remedy_of_wildcard(op: Op, text: &str, wildcard: char) -> Option<Remedy> {
     })
 }
 
-/// Returns a replacement for a text with `^` at its start or `$` at its end.
+/// Returns a replacement for `text`, the right operand of `op`, which has `^` at its start or `$`
+/// at its end.
 fn remedy_of_anchor(op: Op, text: &str) -> Remedy {
     let (starts, ends) = (text.starts_with('^'), text.ends_with('$'));
     let plain = text.strip_prefix('^').unwrap_or(text);

@@ -14,7 +14,8 @@ use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-/// The checked `history` statement: by which key, how long and how many messages are kept.
+/// The checked `history` statement, which says what a history keeps: the messages with an equal
+/// key, up to a maximum age and a maximum number.
 #[derive(Clone, Debug)]
 pub struct History {
     /// The slot of the field that is the key of a history. `None` if all messages share one
@@ -301,8 +302,9 @@ impl<'p> HistoryWalk<'p> {
         }
     }
 
-    /// Visits a window, which selects messages of the history by time or by an element. Of the
-    /// element, only its position is read.
+    /// Visits the operands of a window: a selection of the messages in `list` by time, as in
+    /// `within 1h`, or by an element, as in `after p`. Of the element `p`, only its position in the
+    /// history is read.
     fn visit_window(&mut self, window: &'p Expr, list: &'p Expr) {
         self.visit_list(list);
         if let ExprKind::Window { operand, .. } = &window.kind {
@@ -349,9 +351,9 @@ impl<'p> HistoryWalk<'p> {
         }
     }
 
-    /// If an expression is an element of the history, or reads a field of an element, returns the
+    /// Finds the element of the history that an expression is or reads a field of, and returns the
     /// expression of the element. Appends the names of the fields that lead from the element to the
-    /// value to `path`.
+    /// value to `path`. `None` for any other expression.
     fn element_base(&self, expr: &'p Expr, path: &mut Vec<Arc<str>>) -> Option<&'p Expr> {
         match &expr.kind {
             ExprKind::Field(base, name) => {
@@ -395,8 +397,8 @@ fn is_plain_comparison(test: &Predicate) -> bool {
     matches!(test.op, Some(Op::Eq | Op::Ne)) && test.mode.text.is_plain() && test.mode.quantity.is_none()
 }
 
-/// True for an expression that selects the last element without a condition. It reads no older
-/// element.
+/// True for an expression that selects the last element of a list without a condition on it. Such
+/// an expression reads no older element.
 fn is_last_of_all(part: Part<'_>) -> bool {
     match part {
         Part::Expr(Expr { kind: ExprKind::Fold { fold: Fold::Last, body, .. }, .. }) => {

@@ -11,12 +11,14 @@ use serde_json::Value as Json;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The type of an undeclared field, inferred from the statement that accepts the fewest kinds.
+/// An undeclared field with its inferred type: the kinds of value that every use of the field
+/// accepts.
 #[derive(Clone, Debug)]
 pub struct InferredField {
     pub path: Vec<Arc<str>>,
     pub kinds: KindSet,
-    /// A description of the statement that determined the type, for messages.
+    /// A text that names the statement from which the type was inferred, for the error message of a
+    /// violation.
     pub hint: Arc<str>,
 }
 

@@ -38,9 +38,9 @@ impl QuantifierFacts {
         self.facts_of(part).free_variables
     }
 
-    /// Returns the length of the longest chain of nested quantifiers that contains a quantifier
-    /// with this body. In a chain, each quantifier reads the element of a quantifier around it.
-    /// `enclosing` is the number of outer quantifiers in the chain.
+    /// Returns the length of the longest chain of nested quantifiers that contains the quantifier
+    /// with this `body`. In a chain, each quantifier reads the element of a quantifier around it.
+    /// `enclosing` is the number of quantifiers of the chain that enclose this quantifier.
     pub fn quantifier_depth(&mut self, enclosing: u32, body: &Cond) -> u32 {
         enclosing.saturating_add(1).saturating_add(self.facts_of(Part::Cond(body)).longest_chain)
     }

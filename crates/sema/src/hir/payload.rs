@@ -50,7 +50,8 @@ pub struct Payload {
     pub bindings: u32,
     pub span: Span,
     pub docs: Arc<str>,
-    /// The version of the file that declares the payload; `None` if the file sets none.
+    /// The version of the payload, which the setting `version` of its file gives; `None` if the
+    /// file does not set it.
     pub version: Option<Arc<str>>,
 }
 

@@ -133,9 +133,9 @@ impl<'p> PrivateReads<'p> {
         slot.private || self.declared_type(slot).1
     }
 
-    /// True if a slot may contain private elements that no declared type shows. Such a slot reads a
-    /// list or dict of a named value in payload rules, except of the payload, which has a declared
-    /// type. False if the program declares no private field.
+    /// True if a slot may contain private elements that no declared type shows. This is so for a
+    /// list or dict in any named value of payload rules, except the payload itself, whose type is
+    /// declared. False if the program declares no private field.
     fn may_hold_private(&self, slot: &Slot) -> bool {
         let exists = || !self.payloads.is_empty() || self.input.is_some_and(|input| !is_public(input));
         let containers = KindSet::LIST.union(KindSet::DICT);
@@ -144,8 +144,8 @@ impl<'p> PrivateReads<'p> {
             && exists()
     }
 
-    /// Returns the declared type of the field of a slot. The bool is true if the field or an
-    /// enclosing record is private.
+    /// Returns the declared type of the field of a slot; [`Ty::ANY`] if the field is not declared.
+    /// The bool is true if the field or an enclosing record is private.
     pub fn declared_type(&self, slot: &Slot) -> (Ty, bool) {
         fn type_at_path(ty: &Ty, path: &[Arc<str>], private: bool) -> (Ty, bool) {
             match (path.split_first(), &ty.inner) {
@@ -221,8 +221,8 @@ impl Program {
 }
 
 impl Payload {
-    /// Returns the record type that decides which parts of a payload are private; `None` if nothing
-    /// is private.
+    /// Returns the type of the payload's fields, which shows which of them are private; `None` if
+    /// nothing is private.
     pub fn private_fields(&self) -> Option<Arc<RecordType>> {
         if !has_private_field(&self.object) {
             return None;

@@ -3,7 +3,8 @@
 use rulec_base::codec::impl_codec;
 use std::sync::Arc;
 
-/// The templates that the rules set. `None` selects the default of [`PromptTemplate`].
+/// The templates that the rules set. If a template is `None`, the default text of its
+/// [`PromptTemplate`] is used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prompts {
     pub flow_prompt: Option<Arc<str>>,
@@ -15,7 +16,8 @@ pub struct Prompts {
 
 impl_codec!(struct Prompts { flow_prompt, choice_prompt, choice_tool, choice_branches, choice_reason });
 
-/// A kind of template. A setting with the template's name replaces its default text.
+/// A kind of prompt template, such as the question of a choice. A setting with the template's name
+/// replaces its default text.
 #[derive(Debug)]
 pub struct PromptTemplate {
     /// The name of the setting with which an author replaces the default text.
@@ -75,8 +77,9 @@ impl PromptTemplate {
         *(self.set)(prompts) = Some(text.into());
     }
 
-    /// Replaces the placeholders of the template. `values` are pairs of placeholder and value. A
-    /// value is not searched for placeholders.
+    /// Returns the text of the template, as [`PromptTemplate::text`] does, with its placeholders
+    /// replaced. `values` are pairs of placeholder and value. A value is not searched for
+    /// placeholders.
     pub fn fill(&self, prompts: &Prompts, values: &[(&str, &str)]) -> String {
         let mut filled = String::new();
         for part in template_parts(self.text(prompts)) {

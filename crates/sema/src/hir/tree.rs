@@ -69,7 +69,7 @@ pub enum CondKind {
 pub struct BoundArgument {
     /// The name of the parameter.
     pub parameter: Arc<str>,
-    /// The argument in the source text of the call.
+    /// The span of the argument in the call.
     pub span: Span,
 }
 
@@ -187,9 +187,9 @@ pub enum Fold {
     Count,
     /// The sum of this expression over the elements; missing if it is missing for one of them.
     Sum(Box<Expr>),
-    /// The first of the elements; missing without elements.
+    /// The first of the elements; missing if there is none.
     First,
-    /// The last of the elements; missing without elements.
+    /// The last of the elements; missing if there is none.
     Last,
 }
 
@@ -255,7 +255,8 @@ impl Predicate {
 }
 
 impl Expr {
-    /// Builds a call of a built-in function whose result may be missing.
+    /// Builds a call of a built-in function. The call is marked as optional, because its result may
+    /// be missing.
     pub fn call(function: Function, args: Vec<Expr>, ty: Ty, span: Span) -> Expr {
         Expr { kind: ExprKind::Call(function, args), ty, optional: true, span }
     }

@@ -123,8 +123,8 @@ impl<'p> Verifier<'p> {
     }
 
     /// Verifies a block (payload requirements for one value). Its values may read bindings (named
-    /// values) with ids below `bindings`. Returns the number of bindings that the block and
-    /// the blocks inside it define.
+    /// values) with ids below `bindings`. Returns an upper bound for the number of bindings that
+    /// the block and the blocks inside it define.
     fn verify_block(&mut self, block: &Block, bindings: u32) -> Result<u32, DecodeError> {
         let kind = self.program.tables[block.table.index()].kind;
         ensure(kind == TableKind::Requirements, "a payload is judged by no requirements")?;
@@ -172,7 +172,8 @@ impl<'p> Verifier<'p> {
     }
 
     /// Verifies a whole condition or value, and returns its size. Fails if it has more than
-    /// `max_nodes` nodes, or reads a binding (named value) whose id is not below `bindings`.
+    /// `max_nodes` nodes, is nested too deep, or has an invalid node. A node is invalid, for
+    /// example, if it reads a binding (named value) whose id is not below `bindings`.
     fn verify_expression(
         &self,
         part: Part<'_>,

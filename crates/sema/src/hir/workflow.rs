@@ -49,7 +49,7 @@ pub enum Merge {
     Latest,
     /// `merge append`: for each key, the list of the values of all inputs.
     Append,
-    /// `merge by node`: each whole input under the id of its node.
+    /// `merge by node`: each whole input, under the id of the node whose output it is.
     ByNode,
 }
 

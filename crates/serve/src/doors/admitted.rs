@@ -27,6 +27,7 @@ pub(crate) struct Admitted {
     pub grant: Grant,
     pub permit: Permit,
     pub deadline: Deadline,
-    /// The trace id that the caller has sent.
+    /// The trace id that the caller has sent, or that the OpenTelemetry export has created. `None`
+    /// if there is neither.
     pub trace: Option<TraceId>,
 }

@@ -44,7 +44,8 @@ pub(crate) struct App {
     events: Events,
     /// Notified when a request asks the server to check its files for changes.
     reload_request: Notify,
-    /// The watch of the folders of rules. Empty if the service has none.
+    /// The task that watches the folders of rules for changes. Empty if the service has no such
+    /// folders.
     folder_watch: OnceLock<FolderWatch>,
     /// The export of metrics and traces to an OpenTelemetry collector; `None` if nothing is
     /// exported.
@@ -149,7 +150,7 @@ impl App {
         &self.events
     }
 
-    /// Sets the watch of the folders of rules. The server calls this once, when it starts.
+    /// Sets the task that watches the folders of rules. The server calls this once, when it starts.
     pub fn set_folders(&self, watch: FolderWatch) {
         let _ = self.folder_watch.set(watch);
     }

@@ -56,8 +56,8 @@ impl OpenBodies {
     }
 }
 
-/// The registration of an incomplete body in [`OpenBodies`]. Dropping it subtracts the bytes of the
-/// body from the budget that is in use.
+/// The registration of an incomplete body in [`OpenBodies`]. While it exists, the received bytes of
+/// the body count against the budget of all bodies.
 struct Registration<'b> {
     bodies: &'b OpenBodies,
     body_number: u64,
@@ -96,7 +96,8 @@ pub(super) enum BodyError {
     TooLarge,
     /// The bodies that are being read exceed their budget, and this body was the oldest.
     GivenUp,
-    /// The client has disconnected, or has sent no HTTP.
+    /// The body cannot be read, for example because the client has disconnected. Contains the error
+    /// message.
     Unreadable(String),
 }
 

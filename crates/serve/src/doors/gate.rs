@@ -98,8 +98,8 @@ pub(crate) async fn guard(
     response
 }
 
-/// Returns the trace id of a request. This is the id of the trace that the export has started, or
-/// else the id that the caller has sent.
+/// Returns the trace id of a request: the id under which the request is exported to OpenTelemetry.
+/// Without an export, it is the id that the caller has sent.
 fn trace_of(request: &Request) -> Option<TraceId> {
     request.extensions().get::<TraceId>().copied().or_else(|| TraceId::read(request.headers()))
 }

@@ -83,8 +83,9 @@ where
     })
 }
 
-/// Returns the routes of gRPC server reflection, by which clients list the services. A reflection
-/// stream ends at its deadline, because it counts against the limit of open streams.
+/// Returns the routes of gRPC server reflection, by which clients list the services. `limit` is the
+/// maximum size of a request message in bytes. A reflection stream ends at its deadline, because it
+/// counts against the limit of open streams.
 fn reflection_routes(limit: usize) -> Router<Arc<App>> {
     let builder = || {
         tonic_reflection::server::Builder::configure()
@@ -140,7 +141,7 @@ pub(super) fn is_client_stream(path: &str) -> Option<bool> {
     is_known.then_some(is_reflection || (is_rules && method == DECIDE_STREAM_METHOD))
 }
 
-/// The start of the names of the services for reflection, whose methods take streams.
+/// The prefix of the names of the reflection services. All their methods take streams.
 const REFLECTION_PACKAGE: &str = "grpc.reflection.";
 /// The only method of `rulec.v1` that takes a stream.
 const DECIDE_STREAM_METHOD: &str = "DecideStream";

@@ -81,9 +81,9 @@ impl RulesChange {
         Ok(RulesChange { app, admitted, rules, if_match })
     }
 
-    /// Makes the change by calling `work`, writes it with `details` to the decision log, and
-    /// answers with the new generation (version number). Runs as its own task. So a change that has
-    /// begun is completed and logged even if its request is cancelled.
+    /// Makes the change by calling `work`, and answers with the new generation (version number).
+    /// The decision log gets the kind of change (`action`) and its `details`. Runs as its own task.
+    /// So a change that has begun is completed and logged even if its request is cancelled.
     async fn make_change(
         self,
         action: &'static str,

@@ -46,13 +46,13 @@ pub(super) fn is_studio(path: &str) -> bool {
     path.strip_prefix(STUDIO_PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Checks that the request comes from the studio's own page, and that its token permits it. Returns
-/// the permissions, which include the scope `admin`. `None` for a request without a token, which
-/// gets only the login page.
+/// Checks that the request comes from the studio's own page, and that its token or login permits
+/// it. Returns the permissions, which include the scope `admin`. `None` if the request opens the
+/// page or logs in, without a token and without a valid login.
 ///
 /// # Errors
 /// If another website's page sends the request, or if its token is unknown or lacks the scope
-/// `admin`.
+/// `admin`. Also if a request for data has neither a token nor a valid login.
 pub(super) fn admit(app: &App, request: &Request) -> Result<Option<Grant>, Problem> {
     let is_page = request.method() == Method::GET && !request.uri().path().starts_with("/studio/api/");
     check_page(app, request, is_page)?;

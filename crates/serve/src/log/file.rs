@@ -159,6 +159,7 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 }
 
 /// Returns the end of the hash chain in a log file, and the number of bytes of its complete lines.
+/// Only error messages need `path`.
 ///
 /// # Errors
 /// If the file cannot be read, or is not a log with a hash chain. The file is not changed.

@@ -67,7 +67,8 @@ pub(super) struct Output {
 
 impl Output {
     /// Opens the file or the writer for the lines of the log. If the file exists, new lines
-    /// continue its hash chain.
+    /// continue its hash chain. A file of `rotate_bytes` bytes is full, and `key` signs
+    /// checkpoints.
     ///
     /// # Errors
     /// As [`LogFile::open`].

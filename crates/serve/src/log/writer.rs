@@ -86,8 +86,8 @@ impl Writer {
         }
     }
 
-    /// Converts a task to a line, and adds the line to the pending lines. Returns the number of
-    /// added lines, 0 or 1.
+    /// Converts a task to a line, and adds the line to the pending lines. Adds the task's sender,
+    /// if a request waits for the line, to `receipts`. Returns the number of added lines, 0 or 1.
     fn add(&mut self, task: LogTask, receipts: &mut Vec<oneshot::Sender<bool>>) -> u64 {
         let (line, receipt) = match task {
             // If making the line panics, only this line is lost. Its receipt is dropped, so the

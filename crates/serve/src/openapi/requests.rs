@@ -5,7 +5,8 @@ use crate::limits::MAX_EVALUATIONS;
 use crate::service::MAX_WORKFLOW_STEPS;
 use serde_json::{Value as Json, json};
 
-/// Adds keywords of JSON Schema, such as `if` and `then`, to the schema of an object.
+/// Returns the schema of an object with further keywords of JSON Schema, such as `if` and `then`.
+/// `rules` is an object with these keywords.
 fn with_keywords(mut schema: Json, rules: Json) -> Json {
     if let (Json::Object(schema), Json::Object(rules)) = (&mut schema, rules) {
         schema.extend(rules);

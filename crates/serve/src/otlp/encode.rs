@@ -145,19 +145,20 @@ pub(super) fn metrics_request(resource: &Resource, metrics: Vec<Json>) -> Json {
     }] })
 }
 
-/// Returns an OTLP sum: a metric that counts since the start of the process. `points` are its data
-/// points.
+/// Returns an OTLP sum: a metric that counts since the start of the process. `help` describes the
+/// metric, and `points` are its data points.
 pub(super) fn sum_metric(name: &str, unit: &str, help: &str, points: Vec<Json>) -> Json {
     let sum = json!({ "aggregationTemporality": TEMPORALITY_CUMULATIVE, "isMonotonic": true, "dataPoints": points });
     json!({ "name": name, "unit": unit, "description": help, "sum": sum })
 }
 
-/// Returns an OTLP gauge: a metric that shows a current value. `points` are its data points.
+/// Returns an OTLP gauge: a metric that shows a current value. `help` describes the metric, and
+/// `points` are its data points.
 pub(super) fn gauge_metric(name: &str, unit: &str, help: &str, points: Vec<Json>) -> Json {
     json!({ "name": name, "unit": unit, "description": help, "gauge": { "dataPoints": points } })
 }
 
-/// Returns an OTLP histogram metric. `points` are its data points.
+/// Returns an OTLP histogram metric. `help` describes the metric, and `points` are its data points.
 pub(super) fn histogram_metric(name: &str, unit: &str, help: &str, points: Vec<Json>) -> Json {
     let histogram = json!({ "aggregationTemporality": TEMPORALITY_CUMULATIVE, "dataPoints": points });
     json!({ "name": name, "unit": unit, "description": help, "histogram": histogram })
@@ -200,7 +201,7 @@ impl Durations {
     }
 
     /// Returns the durations as the metric that OpenTelemetry's conventions define; `None` if there
-    /// was no request.
+    /// was no request. `scheme` is the scheme of the service's URLs, `http` or `https`.
     pub(super) fn to_metric(&self, times: MetricTimes, scheme: &'static str) -> Option<Json> {
         let points = self.0.iter().map(|((method, route, status), histogram)| {
             let attributes = [

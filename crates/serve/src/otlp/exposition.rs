@@ -18,7 +18,7 @@ struct MetricFamily {
     samples: Vec<(String, Labels, f64)>,
 }
 
-/// Converts metrics from the text format of Prometheus to OTLP.
+/// Converts metrics from the text format of Prometheus to OTLP. Each data point gets `times`.
 pub(super) fn convert_metrics(text: &str, times: MetricTimes) -> Vec<Json> {
     let mut families: Vec<(String, MetricFamily)> = Vec::new();
     for line in text.lines() {
@@ -110,8 +110,8 @@ impl MetricFamily {
     }
 }
 
-/// Converts labels to OTLP attributes. The path and the status of requests get the names of
-/// OpenTelemetry's conventions. Other names get the prefix `rulec.`.
+/// Converts the labels of the metric named `metric` to OTLP attributes. The path and the status of
+/// requests get the names of OpenTelemetry's conventions. Other names get the prefix `rulec.`.
 fn attributes(metric: &str, labels: &Labels) -> Vec<Json> {
     let attributes = labels.iter().map(|(name, value)| match (metric, name.as_str()) {
         ("rulec.requests", "path") => attribute("http.route", &value.as_str().into()),

@@ -7,7 +7,8 @@ use rulec_runtime::route::WatchedRules;
 use std::path::Path;
 use std::sync::{Arc, Weak};
 
-/// Loads the rules of a file, and watches the file for changes.
+/// Loads the rules of the file `path` as the rule set `name`, and watches the file for changes. The
+/// folder `root` must contain all files that the rules import; `None` for the folder of `path`.
 pub(super) async fn open(
     name: &str,
     path: &Path,

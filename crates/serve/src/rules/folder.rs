@@ -18,8 +18,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
-/// The time without changes after which the folders are listed. So a program may write several
-/// files together.
+/// The folders are listed after this time without changes, so that a program can write several
+/// files before.
 const QUIET_PERIOD: Duration = Duration::from_millis(100);
 
 /// The rule files that were found in folders.
@@ -66,7 +66,9 @@ pub(crate) struct FolderWatch {
 }
 
 impl FolderWatch {
-    /// Starts to watch folders. The service must already have the rule sets of `folders.first`.
+    /// Starts to watch folders. The service `app` must already have the rule sets of
+    /// `folders.first`. `trusted` are the keys that sign artifacts, and `history` opens the stores
+    /// of histories.
     ///
     /// Must run inside a tokio runtime.
     ///
@@ -110,9 +112,10 @@ impl Drop for FolderWatch {
     }
 }
 
-/// Makes the operating system report changes in the folders. A change of a file's content is
-/// normally ignored, because the rule sets in force watch their own files. Such a change counts
-/// while a file is refused, because the change may correct the error.
+/// Makes the operating system report changes in the folders, each of which notifies `check_signal`.
+/// A change of a file's content is normally ignored, because the rule sets in force watch their own
+/// files. Such a change counts while a file is refused (`has_refused`), because the change may
+/// correct the error.
 fn watch(
     paths: &[PathBuf],
     check_signal: &Arc<Notify>,
@@ -232,7 +235,8 @@ impl Folders {
     }
 
     /// Adds the rule set of a source, unless the service has it already, or its file may still be
-    /// imported by a file with errors. Returns true if the rule set was added.
+    /// imported by a file with errors. `is_complete` is true if all files in the folders compile.
+    /// Returns true if the rule set was added.
     async fn add(&mut self, app: &dyn RuleHost, source: &RuleSource, is_complete: bool) -> bool {
         let Some((name, path)) = named_path(source) else { return false };
         let is_hidden_import = !is_complete && self.imported_paths.contains(&path);

@@ -124,7 +124,8 @@ impl Loaders<'_> {
         !self.trusted.is_empty()
     }
 
-    /// Returns the rule set of a source whose first version is loaded.
+    /// Returns the rule set of a source whose first version is loaded. `main` is the name of its
+    /// main file, and `disk` loads its word lists.
     ///
     /// # Errors
     /// If the store of its history cannot be used.

@@ -30,8 +30,8 @@ impl NormalBuilder<'_> {
         self.join_conds(parts, all == want)
     }
 
-    /// For each condition in `parts`, builds the condition that it has the truth value `want`,
-    /// which is false where the part is unknown. Joins the results by `and` if `conjunction`,
+    /// For each condition in `parts`, builds the condition that the part has the truth value
+    /// `want`; it is false where the part is unknown. Joins the results by `and` if `conjunction`,
     /// otherwise by `or`.
     pub(super) fn build_junction(&mut self, parts: &[Cond], want: bool, conjunction: bool) -> CondId {
         let parts: Vec<CondId> = parts.iter().map(|part| self.build_cond(part, want)).collect();
@@ -61,8 +61,8 @@ impl NormalBuilder<'_> {
         }
     }
 
-    /// Builds the complement: the condition that is true exactly for the messages for which `id` is
-    /// not true.
+    /// Builds the complement of the condition `id`: it is true exactly for the messages for which
+    /// that condition is not true.
     pub fn build_complement(&mut self, id: CondId) -> CondId {
         match *self.normal.cond(id) {
             NCond::Const(value) => self.constant_cond(!value),

@@ -87,7 +87,7 @@ fn check_response(decided: &Decided) -> pb::CheckResponse {
 }
 
 /// Returns an answer that denies the request. Envoy's client gets the HTTP status `status` and an
-/// empty body. Only Envoy sees the error message `words`.
+/// empty body. Only Envoy sees the gRPC status `code` and the error message `words`.
 fn denied_response(code: Code, status: StatusCode, words: &str) -> pb::CheckResponse {
     let status = HttpStatus { code: status.as_u16().into() };
     let denied = pb::DeniedHttpResponse { status: Some(status), body: String::new() };

@@ -24,8 +24,9 @@ fn health_response(status: ServingStatus) -> HealthCheckResponse {
     HealthCheckResponse { status: status.into() }
 }
 
-/// Returns a stream with the current health of a service. When the server stops, a healthy service
-/// is reported as not serving, and the stream ends. So no open stream delays the shutdown.
+/// Returns a stream with the current health of a service; if `is_known` is false, the health is
+/// "unknown service". When the server stops, a healthy service is reported as not serving, and the
+/// stream ends. So no open stream delays the shutdown.
 fn serving_states(
     is_known: bool,
     stopping: watch::Receiver<bool>,

@@ -9,7 +9,8 @@ use tonic::{Code, Status};
 
 /// The metadata key whose value is the error as JSON, the same JSON as over HTTP.
 const PROBLEM_METADATA_KEY: &str = "rulec-problem-bin";
-/// Maximum number of bytes of the JSON in the metadata. Clients refuse larger metadata.
+/// Maximum number of bytes of the JSON in the metadata. A longer JSON text is left out, because
+/// clients refuse larger metadata.
 const MAX_PROBLEM_BYTES: usize = 4 << 10;
 /// Maximum number of bytes of the error message in a status.
 const MAX_MESSAGE_BYTES: usize = 2 << 10;
