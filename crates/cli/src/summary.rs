@@ -151,11 +151,13 @@ fn keep_largest(counts: &mut Vec<(Message, usize)>) -> Option<(usize, usize)> {
     Some((removed.len(), removed.iter().map(|(_, (_, count))| count).sum()))
 }
 
-/// Counts decisions by the JSON answers of a service, whose rules the program does not have.
+/// Summary of the decisions that a service made (option `--server`). The decisions are counted by
+/// their JSON answers, because this program does not have the rules of the service.
 #[cfg(feature = "http")]
 #[derive(Default)]
 pub struct AnswerSummary {
-    /// The numbers of decisions by the name of the chosen statement; an empty name for none.
+    /// The number of decisions for each chosen statement, by its name. The empty name counts the
+    /// decisions that chose nothing.
     chosen: BTreeMap<String, usize>,
     fault_counts: [usize; 3],
 }
@@ -165,10 +167,12 @@ pub struct AnswerSummary {
 #[derive(Deserialize)]
 struct CountedAnswer {
     entry: String,
-    /// The name of the chosen route, branch or flow.
+    /// The name of the chosen route, branch or flow. `None` if nothing was chosen, and in the
+    /// answer of a router.
     #[serde(default, alias = "branch", alias = "name")]
     chosen: Option<String>,
-    /// The next nodes of a router, whose answer does not name the chosen case.
+    /// The next nodes, if the answer comes from a router. Such an answer has no name of the chosen
+    /// case, so it is counted under the name of the router.
     next: Option<IgnoredAny>,
     breaches: Option<IgnoredAny>,
     exceeded: Option<IgnoredAny>,

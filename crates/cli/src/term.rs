@@ -66,8 +66,8 @@ impl Term {
     }
 
     /// Returns the width of the terminal in columns, between 40 and 300: the value of the
-    /// environment variable `COLUMNS`, or else [`DEFAULT_WIDTH`]. `None` if `terminal` is false:
-    /// the output is then not a terminal, and text is not wrapped.
+    /// environment variable `COLUMNS`, or else [`DEFAULT_WIDTH`]. `None` if `is_terminal` is false:
+    /// text is then not wrapped.
     pub fn width(&self, is_terminal: bool) -> Option<usize> {
         let columns = || std::env::var("COLUMNS").ok()?.parse::<usize>().ok();
         is_terminal.then(|| columns().unwrap_or(DEFAULT_WIDTH).clamp(40, 300))

@@ -154,7 +154,8 @@ struct TestTally {
     /// Whether at least one rules file cannot be read.
     has_unreadable_file: bool,
     suites: Vec<(String, Vec<JunitCase>)>,
-    /// The names of all tests if a filter selects some of them.
+    /// The names of all tests, if `--filter` is set. The error for a filter that selects no test
+    /// lists them.
     names: Vec<String>,
 }
 
@@ -370,7 +371,8 @@ impl Args {
 }
 
 impl TestTally {
-    /// Records the names of tests, which the message for a filter without tests shows.
+    /// Records the names of tests if `--filter` is set. The error for a filter that selects no test
+    /// lists them.
     fn note_names<'n>(&mut self, args: &Args, names: impl Iterator<Item = &'n str>) {
         if args.filter.is_some() {
             self.names.extend(names.map(str::to_owned));

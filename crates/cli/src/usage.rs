@@ -90,8 +90,9 @@ pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString
     }
 }
 
-/// Describes the missing arguments of the subcommand `verb`, and says how it reads a message from
-/// standard input. `words` are the arguments of this run after the program's name.
+/// Adds remedies to the error that arguments of the subcommand `verb` are missing: the meaning of
+/// each argument, and how to read the message from standard input. `words` are the arguments of
+/// this run after the program's name.
 fn describe_missing(error: &mut clap::Error, verb: &Command, words: &[&str]) {
     let verb = localized_command(verb.clone());
     let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else { return };

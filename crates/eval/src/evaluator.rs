@@ -52,7 +52,7 @@ pub struct Evaluator<'a, O = ()> {
     pub hosts: HostCalls<'a>,
     host_call_facts: HostCallFacts,
     /// The quantifier variables in scope with their current elements, innermost last. Each element
-    /// is the value in the message. Where a rule uses the variable, the element is converted to the
+    /// is stored as it is in the message. Each use of the variable then converts the element to the
     /// kinds of value that the rule accepts there.
     elements: Vec<(&'a Var, Value<'a>)>,
     /// Number of entries at the start of `elements` that are hidden because they are out of scope.

@@ -2672,7 +2672,7 @@ newest?: PastMessage, };
  */
 export type PastMessage = {
 /**
- * The time of the message.
+ * The time of the message, as RFC 3339 text.
  */
 at: string,
 /**

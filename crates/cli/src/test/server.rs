@@ -91,8 +91,9 @@ fn ask_for_tests(server: &Server, request: &Json) -> Result<Json, CliError> {
 }
 
 impl AnsweredTest {
-    /// Returns the outcome as the output shows it. `shown` is the path of the rules as the user
-    /// named them. The file of the test is shown in the same folder.
+    /// Converts this test result, which the service sent, to the form in which it is printed.
+    /// `shown` is the path of the rules as the user wrote it. The file of the test is printed as a
+    /// path in the folder of `shown`.
     fn into_reported_test(self, shown: &str) -> ReportedTest {
         let folder = Path::new(shown).parent().filter(|folder| *folder != Path::new("."));
         let file = folder.unwrap_or(Path::new("")).join(self.file.unwrap_or_default());

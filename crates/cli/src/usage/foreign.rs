@@ -70,8 +70,9 @@ const FOREIGN_OPTIONS: &[(&[&str], &[&str])] = &[
 /// Options by which other programs name the files that `rulec` takes as arguments.
 const FOREIGN_FILE_OPTIONS: &[&str] = &["messages", "message", "input", "data", "file", "i", "rules", "r"];
 
-/// Returns the arguments after the names `path` of the subcommand. Options such as `--lang zh` may
-/// precede the command.
+/// Returns the arguments that follow the subcommand. `path` are the names of the subcommand, such
+/// as `workflow run`. `texts` are the arguments after the program's name; options such as
+/// `--lang zh` may precede the subcommand.
 fn texts_after_command<'a, 't>(path: &[&str], texts: &'a [&'t str]) -> &'a [&'t str] {
     let last = path.last().and_then(|name| texts.iter().position(|text| text == name));
     last.map_or(texts, |at| &texts[at + 1..])
@@ -194,7 +195,8 @@ pub(super) fn needless_option_tip<'t>(
     })
 }
 
-/// Options of programs that compare texts, which have no meaning for decisions.
+/// Names, without dashes, of options of programs that compare texts, such as `git diff`. They have
+/// no meaning for `rulec diff`, which compares decisions.
 const DIFF_OPTIONS: &[&str] = &[
     "name-only",
     "name-status",

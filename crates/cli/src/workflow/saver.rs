@@ -11,19 +11,18 @@ use serde_json::de::SliceRead;
 use std::path::Path;
 
 /// Maximum size of the changes in the file, as a multiple of the size of the whole run. When the
-/// changes exceed it, the whole run is written again. So the file stays small, and each byte is
-/// written a constant number of times.
+/// changes exceed it, the whole run is written again. So the file stays small, and the whole run is
+/// written rarely.
 const MAX_FILE_GROWTH_FACTOR: u64 = 8;
 /// Minimum number of bytes of changes before the whole run is written again.
 const MIN_FILE_GROWTH_BYTES: u64 = 64 * 1024;
-/// Maximum number of lists and objects inside each other in a file that is read. A run is deeper
-/// than its messages, because nodes may nest their inputs. Much deeper data would exhaust the
-/// stack.
+/// Maximum nesting depth of lists and objects in a saved run that is read. It is higher than the
+/// maximum for messages, because nodes may nest their inputs. Deeper data could exhaust the stack.
 const MAX_DEPTH: usize = 1_000;
 
 pub(super) struct RunSaver<'p> {
     path: &'p Path,
-    /// The position in the run that the file has reached; `None` if the file has no run yet.
+    /// The point up to which the file contains the run; `None` if the file has no run yet.
     last_save_point: Option<SavePoint>,
     /// Number of bytes of the whole run when it was last written.
     whole_run_bytes: u64,
@@ -62,7 +61,7 @@ impl<'p> RunSaver<'p> {
     }
 }
 
-/// Returns the value as JSON on one line.
+/// Returns the value as one line of JSON, with the line break.
 pub(super) fn to_line(saved: &impl Serialize) -> Result<Vec<u8>, CliError> {
     let mut line = serde_json::to_vec(saved)
         .map_err(|error| CliError::error(message!("the run cannot be saved: {error}")))?;

@@ -1,5 +1,6 @@
 //! Registers the code that runs the nodes of a plan, by node type. By default no node type is
-//! allowed, because nodes can call hosts or run programs. One option allows each type.
+//! allowed, because nodes can call hosts or run programs. Each type is allowed by an option of its
+//! own.
 
 use crate::CliError;
 use rulec_base::message;

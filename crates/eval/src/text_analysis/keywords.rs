@@ -64,9 +64,9 @@ fn run_kind(c: char) -> Option<RunKind> {
     }
 }
 
-/// True for a Korean character. Korean separates words by spaces, so its characters form a `Word`.
-/// The language's `word` modifier does not treat Korean this way, because particles follow nouns
-/// without a space.
+/// True for a Korean character. Korean separates words by spaces, so its characters form a
+/// [`RunKind::Word`]. In rules, the modifier `word` does not treat Korean this way, because
+/// particles follow nouns without a space.
 fn is_hangul(c: char) -> bool {
     matches!(c, '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}' | '\u{a960}'..='\u{a97f}' | '\u{ac00}'..='\u{d7ff}')
 }

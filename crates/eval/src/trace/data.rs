@@ -275,7 +275,7 @@ pub struct PastTrace {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct PastMessage {
-    /// The time of the message.
+    /// The time of the message, as RFC 3339 text.
     pub at: String,
     /// The number of seconds from the earlier message to the message that is decided now. Negative
     /// if the recorded message has a later time. `None` if the message that is decided now has no
