@@ -104,9 +104,10 @@ impl Summary {
     }
 }
 
-/// Formats the numbers of decisions by route. `fault_counts` contains the numbers of decisions
-/// whose message violates the `input` of the rules, that exceeded a limit, and in which a host
-/// function failed. `errors` is the number of lines that were not messages.
+/// Formats the numbers of decisions by route. `fault_counts` has three numbers: the decisions whose
+/// message violates the `input` of the rules, the decisions that exceeded a limit, and the
+/// decisions in which a host function failed. `errors` is the number of lines that were not
+/// messages.
 fn render_counts(mut counts: Vec<(Message, usize)>, fault_counts: [usize; 3], errors: usize) -> Message {
     let [breaches, exceeded, failures] = fault_counts;
     let all = counts.iter().map(|(_, count)| count).sum::<usize>() + errors;
@@ -181,7 +182,8 @@ struct CountedAnswer {
 
 #[cfg(feature = "http")]
 impl AnswerSummary {
-    /// Counts an answer: one line of JSON.
+    /// Counts an answer, which is one line of JSON. A line that is no answer, such as an error, is
+    /// not counted.
     pub fn count_answer(&mut self, answer: &str) {
         let Ok(answer) = serde_json::from_str::<CountedAnswer>(answer) else { return };
         let CountedAnswer { entry, chosen, next, breaches, exceeded, failures } = answer;

@@ -309,9 +309,10 @@ fn write_outcomes(
 
 /// Reports the coverage of the tests if the options request it. Returns true if the coverage is
 /// below a minimum of `--fail-under`. If the output format is for programs, the coverage text is
-/// printed on standard error instead. A file without tests counts as not covered, unless other
-/// files import it: the bool that comes with each file says so. A file is left out if it has
-/// nothing to cover, or if the filter selects none of its tests.
+/// printed on standard error instead. The bool in `compiled` is true for a file that other files
+/// import. A file without tests counts as not covered, unless other files import it. A file is left
+/// out if it does not compile, if it has nothing to cover, or if the filter selects none of its
+/// tests.
 fn report_coverage(
     args: &Args,
     compiled: &[(Compiled, bool)],

@@ -45,7 +45,8 @@ pub struct Tracer<'a, 's> {
 }
 
 impl<'a, 's> Tracer<'a, 's> {
-    /// Returns a tracer over this evaluator. Private values are masked unless `show_private`.
+    /// Returns a tracer over this evaluator. `source` gives the texts of the rules that the trace
+    /// quotes. Private values are masked unless `show_private`.
     pub fn new(eval: Evaluator<'a>, source: &'s dyn Source, show_private: bool) -> Self {
         let privacy = PrivacyMask::new(eval.program(), show_private);
         Tracer { eval: eval.observed_by(TraceRecorder::new(source, privacy)) }

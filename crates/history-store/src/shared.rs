@@ -370,6 +370,7 @@ impl SharedStore {
     }
 
     /// Changes the messages of a history key, if its state still has the stamp `read_stamp`.
+    /// `dropped` is the time of the newest message that was removed early; see [`Events::dropped`].
     /// Returns the new stamp. `None` if another process has changed the messages in between.
     ///
     /// # Errors

@@ -70,7 +70,8 @@ pub(super) fn run(server: &Server, args: &Args, term: &Term, out: &mut Out) -> R
     Ok(if tally.failed_count > 0 || is_without_tests { Status::Errors } else { Status::Success })
 }
 
-/// Returns the names of the rule sets to test, each with the name that the output shows.
+/// Returns the rule sets to test: the rule sets that the user named, or all rule sets of the
+/// service. Each has its name at the service, and the name that the output shows.
 fn rule_sets_to_test(server: &Server, args: &Args) -> Result<Vec<(String, String)>, CliError> {
     if !args.paths.is_empty() {
         let named = args.paths.iter().map(|path| (rules_name(path).into_owned(), path.display().to_string()));

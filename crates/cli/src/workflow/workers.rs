@@ -46,8 +46,9 @@ pub struct AllowedNodeTypes {
     pub allow_loop: Option<u64>,
 }
 
-/// Registers the allowed node types. `allowed_hosts` are the hosts that `HTTP` nodes may call; if
-/// there are none, this type is not allowed. A plan with a node of another type is refused.
+/// Registers the node types that the options allow. `allowed_hosts` are the hosts that `HTTP` nodes
+/// may call; if there are none, this type is not allowed. Returns an error if `plan` has a node of
+/// a type that needs an option and no option allows it.
 pub fn register_allowed_types(
     builder: CoordinatorBuilder,
     plan: &Json,

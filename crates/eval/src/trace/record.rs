@@ -93,8 +93,8 @@ type QuantifierParts<'a> = (&'a Expr, &'a Cond, Option<Tri>);
 
 impl<'a> StepFrame<'a> {
     /// Returns the list, condition and deciding result of the quantifier or fold (such as a count)
-    /// that this step evaluates. `None` if the step evaluates neither, or if `element` is not its
-    /// variable.
+    /// that this step evaluates. `None` if the step evaluates neither, or if `element` is not the
+    /// variable of this quantifier or fold.
     fn quantifier_parts(&self, element: &'a Var) -> Option<QuantifierParts<'a>> {
         let (list, own_var, body, deciding_result) = match self.step? {
             EvalStep::Cond(Cond { kind: CondKind::Quantifier { all, list, var, body }, .. }) => {
