@@ -6,8 +6,8 @@ use rulec::Message;
 use rulec_base::message;
 use std::path::Path;
 
-/// Options of other programs, each with the options of `rulec` that it may mean. The first one that
-/// the subcommand has is suggested.
+/// Names of options of other programs (without dashes), each group with the options of `rulec` that
+/// the group may mean. Of these, the first one that the subcommand has is suggested.
 const FOREIGN_OPTIONS: &[(&[&str], &[&str])] = &[
     (
         &["data", "json", "body", "payload", "event", "fact", "facts", "d", "m", "in", "stdin"],

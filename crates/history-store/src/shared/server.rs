@@ -1,4 +1,5 @@
-//! The connections to a Redis server.
+//! The connections to a Redis server. They are reused, and a request is sent again if its
+//! connection breaks.
 
 use redis::{Client, Connection, ConnectionLike, ErrorKind, RedisError, RedisResult, ServerErrorKind};
 use rulec::history::StoreError;
