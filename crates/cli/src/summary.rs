@@ -209,7 +209,7 @@ impl AnswerSummary {
     }
 
     /// Formats the summary as [`Summary::render`] does, with the routes in the order of their
-    /// names.
+    /// names. `errors` is the number of lines that were not messages.
     pub fn render(mut self, errors: usize) -> Message {
         let none = self.chosen.remove("").map(|count| (message!("none"), count));
         let counts = self.chosen.into_iter().map(|(name, count)| (Message::verbatim(name), count));

@@ -273,8 +273,9 @@ fn filter_takes_file(filter: &str) -> Message {
     )
 }
 
-/// Runs the tests of the files on several threads. The bool that comes with each file is ignored.
-/// Returns the outcomes of each file, in the order of the files.
+/// Runs the tests of the files on several threads. Returns the outcomes of each file, in the order
+/// of the files; a file that does not compile has none. The bool that comes with each file is
+/// ignored. Explanations mask the values of `@private` fields unless `show_private`.
 fn run_all_tests(compiled: &[(Compiled, bool)], show_private: bool) -> Vec<Vec<TestOutcome>> {
     let jobs = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let parts = compiled.chunks(compiled.len().div_ceil(jobs).max(1));

@@ -66,8 +66,8 @@ impl<'a, 's> Tracer<'a, 's> {
         (choice, self.eval.observer.frame.table.take().unwrap_or_default())
     }
 
-    /// Returns the conditions of a choice that are skipped for this message, because a value that
-    /// they read is missing.
+    /// Returns the conditions of the choice `table` that are skipped for this message, because a
+    /// value that they read is missing.
     pub fn skipped_conditions(&mut self, table: TableId) -> Vec<SkippedCondition> {
         let program = self.eval.program();
         let mut skipped = Vec::new();

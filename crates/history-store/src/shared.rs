@@ -317,7 +317,8 @@ impl SharedStore {
         }
     }
 
-    /// Returns the stored texts of a key's messages, each with its time in seconds since 1970.
+    /// Returns the messages of a history key: the stored text of each message, and its time in
+    /// seconds since 1970, as text.
     fn stored_messages(&self, key: &str) -> Result<Vec<(String, String)>, StoreError> {
         let mut range = redis::cmd("ZRANGE");
         range.arg(self.messages_key(key)).arg(0).arg(-1).arg("WITHSCORES");
@@ -363,7 +364,8 @@ impl SharedStore {
         StoreError(format!("{}: the server has answered without messages", self.server.place()))
     }
 
-    /// Adds the key and the address of the server to an error about a stored message.
+    /// Adds the history key and the address of the server to an error in `result`. The error is
+    /// about a stored message of this key.
     fn with_error_context<T>(&self, key: &str, result: Result<T, StoreError>) -> Result<T, StoreError> {
         let place = self.server.place();
         result.map_err(|StoreError(error)| StoreError(format!("{place}: the key {key}: {error}")))

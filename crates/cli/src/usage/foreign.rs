@@ -289,7 +289,8 @@ pub(super) fn argument_option_tip(
 }
 
 /// Returns the remedy if the user wants to explain a decision with `rulec explain`, which explains
-/// only codes and words. The remedy is the same command with `rulec why`. `None` for other
+/// only codes and words. The remedy is the same command with `rulec why`. `path` are the names of
+/// the subcommand, and `texts` are the arguments after the program's name. `None` for other
 /// subcommands, and if no argument is a rules file.
 pub fn explained_decision_tip(path: &[&str], texts: &[&str]) -> Option<Message> {
     let given = texts_after_command(path, texts);
@@ -310,8 +311,9 @@ pub fn explained_decision_tip(path: &[&str], texts: &[&str]) -> Option<Message> 
     ))
 }
 
-/// Returns the remedy if the kind of a document is missing before its file, as in `rulec import
-/// router.json`. `None` for other arguments.
+/// Returns the remedy if the kind of a document is missing before its file, as in
+/// `rulec import router.json`. `value` is the invalid value that clap reports. The other parameters
+/// are the same as for [`needless_option_tip`]. `None` for other arguments.
 pub(super) fn missing_kind_tip(
     verb: &Command,
     path: &[&str],
@@ -352,7 +354,7 @@ pub(super) fn looks_like_argument(text: &str) -> bool {
     text.contains(['.', '/', '\\', '{', '*']) || is_code && text.len() > 1
 }
 
-/// True for a command whose messages come from standard input if no file is named.
+/// True for a subcommand that reads messages, from standard input if no file is named.
 fn takes_messages(verb: &Command) -> bool {
     verb.get_positionals()
         .any(|arg| arg.get_value_names().is_some_and(|names| names.iter().any(|name| name == "INPUT")))
@@ -373,8 +375,9 @@ pub(super) fn command_after_arguments_tip(root: &Command, texts: &[&str], writte
     Some(message!("the command comes first: `rulec {}`", ordered.join(" ")))
 }
 
-/// Returns the remedy if a file and the kind of its document are in the wrong order, as in `rulec
-/// import router.json routes`. `None` for other arguments.
+/// Returns the remedy if a file and the kind of its document are in the wrong order, as in
+/// `rulec import router.json routes`. The parameters are the same as for [`needless_option_tip`].
+/// `None` for other arguments.
 pub(super) fn exchanged_values_tip(verb: &Command, path: &[&str], texts: &[&str]) -> Option<Message> {
     let [first, second] = texts_after_command(path, texts) else { return None };
     let kinds: Vec<String> = verb

@@ -35,7 +35,8 @@ impl<'p> RunSaver<'p> {
         RunSaver { path, last_save_point: None, whole_run_bytes: 0, changed_bytes: 0 }
     }
 
-    /// Saves the run after one of its nodes.
+    /// Saves the run after one of its nodes has ended. Appends the changes since the last save, or
+    /// writes the whole run again if the file has no run or too many changes.
     pub(super) fn save(&mut self, run: &Run) -> Result<(), CliError> {
         let limit = (self.whole_run_bytes * MAX_FILE_GROWTH_FACTOR).max(MIN_FILE_GROWTH_BYTES);
         let Some(since) = self.last_save_point.filter(|_| self.changed_bytes < limit) else {
@@ -114,7 +115,8 @@ fn deep_reader(bytes: &[u8]) -> Result<Deserializer<SliceRead<'_>>, serde_json::
     Ok(reader)
 }
 
-/// Returns the largest number of lists and objects inside each other in the first value.
+/// Returns the nesting depth of the first JSON value in `json`: the largest number of lists and
+/// objects inside each other.
 fn json_depth(json: &[u8]) -> usize {
     let (mut depth, mut deepest, mut in_text, mut at) = (0_usize, 0, false, 0);
     while let Some(byte) = json.get(at) {

@@ -19,7 +19,8 @@ pub struct KeywordExtractor {
 }
 
 impl KeywordExtractor {
-    /// Prepares the built-in stop words, and the stop words that the author of the rules added.
+    /// Prepares the built-in stop words, and `author_words`, the stop words that the author of the
+    /// rules added.
     pub fn new(author_words: &[Arc<str>]) -> KeywordExtractor {
         let author_words = author_words.iter().map(|word| COMPARISON_MODE.prepare(word.trim()).into());
         KeywordExtractor {

@@ -68,8 +68,8 @@ pub(super) struct StepFrame<'a> {
     /// `Some` if the step searches a table whose default was used. If the default is a `goto`, the
     /// inner value is the trace of the search in the target table.
     default: Option<Option<Box<TableTrace>>>,
-    /// Trace of the table search that this step (a rule with a `goto`, or a default) started. In
-    /// the outermost frame, the finished trace of the decision.
+    /// Trace of the table search that this step (a rule with a `goto`, or a default) started;
+    /// `None` if it started no search. In the outermost frame, the finished trace of the decision.
     pub(super) table: Option<TableTrace>,
 }
 
@@ -242,7 +242,7 @@ impl<'a> Observer<'a> for TraceRecorder<'a, '_> {
 }
 
 impl<'a> TracedEvaluator<'a, '_> {
-    /// Runs an evaluation whose steps are not recorded.
+    /// Runs `evaluate` without recording the steps of the evaluation.
     pub(super) fn run_unrecorded<T>(&mut self, evaluate: impl FnOnce(&mut Self) -> T) -> T {
         self.observer.unrecorded_steps += 1;
         let result = evaluate(self);
@@ -264,7 +264,8 @@ impl<'a> TracedEvaluator<'a, '_> {
             .resize(self.hosts.failures.len(), private && !recorder.privacy.show_private);
     }
 
-    /// Adds the result of a step that ended to the step that encloses it.
+    /// Adds the result of a step that ended to the step that encloses it. `frame` has the results
+    /// of the steps inside the ended step.
     fn record_result(&mut self, step: EvalStep<'a>, result: StepResult<'a>, frame: StepFrame<'a>) {
         match (step, result) {
             (EvalStep::Cond(cond), StepResult::Truth(truth)) => {

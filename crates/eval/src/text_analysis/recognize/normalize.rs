@@ -178,8 +178,8 @@ pub fn money(text: &str, found: &mut EntityMatch) -> bool {
     is_whole_word_or_number(text, found)
 }
 
-/// Returns the exponent of the power of ten by which a unit multiplies, such as 4 for 万. 0 without
-/// a unit.
+/// Returns the exponent of the power of ten by which the unit `scale` multiplies, such as 4 for 万.
+/// Without a unit, or for an unknown one, returns 0.
 fn exponent_of_scale(scale: Option<&str>) -> usize {
     match scale {
         Some("千" | "k" | "thousand") => 3,
