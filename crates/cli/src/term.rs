@@ -241,8 +241,8 @@ pub fn group_digits(number: u64) -> String {
 mod tests {
     use super::*;
 
-    /// Regression test: results could reverse the text direction of the terminal, because JSON
-    /// escapes only the first 32 control characters.
+    /// Regression test: a printed answer could reverse the text direction of the terminal, because
+    /// JSON encoding escapes only the first 32 control characters.
     #[test]
     fn answers_steer_no_terminal_and_stay_as_they_are_elsewhere() {
         let folder = tempfile::tempdir().expect("a folder");

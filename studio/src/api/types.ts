@@ -2662,8 +2662,7 @@ searched?: number,
  */
 count: number,
 /**
- * The newest of the messages that decided the condition; `None` if no single message decided
- * it.
+ * The newest of the messages that decided the condition; `None` if no message decided it.
  */
 newest?: PastMessage, };
 

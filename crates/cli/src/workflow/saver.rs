@@ -209,8 +209,8 @@ mod tests {
         (workflow, lines)
     }
 
-    /// Regression test: reading stopped at the first line that could not be read, so a resume
-    /// silently repeated the nodes after it.
+    /// Regression test: reading stopped at the first line that could not be read. So a resumed run
+    /// silently repeated the nodes whose changes were in later lines.
     #[test]
     fn changes_that_cannot_be_read_are_an_error() {
         let (workflow, mut lines) = saved_lines(1);

@@ -264,8 +264,7 @@ pub struct PastTrace {
     pub searched: Option<usize>,
     /// The number of messages that decided the result of the condition, such as the counted ones.
     pub count: usize,
-    /// The newest of the messages that decided the condition; `None` if no single message decided
-    /// it.
+    /// The newest of the messages that decided the condition; `None` if no message decided it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub newest: Option<PastMessage>,
