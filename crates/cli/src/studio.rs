@@ -69,8 +69,9 @@ mod with {
     #[cfg(unix)]
     use tokio::signal::unix::{SignalKind, signal};
 
-    /// Returns options for a studio that shows the rule files in `paths`. A file that another file
-    /// of the same folder imports is not listed, because it belongs to the other file's rule set.
+    /// Returns options for a studio that shows the rule files in `paths`. Imported files must be in
+    /// the folder `root` or below it, if it is given. A file that another file of the same folder
+    /// imports is not listed, because it belongs to the other file's rule set.
     pub fn studio_options(paths: &[PathBuf], root: Option<&Path>) -> Result<Options, CliError> {
         let compiled = files::compile_files(paths, root)?;
         let mut options = Options { language: language::selected_language(), ..Options::default() };

@@ -104,9 +104,10 @@ impl Summary {
     }
 }
 
-/// Formats the numbers of decisions by route. `fault_counts` contains the numbers of decisions
-/// whose message violates the `input` of the rules, that exceeded a limit, and in which a host
-/// function failed. `errors` is the number of lines that were not messages.
+/// Formats the numbers of decisions by route. `fault_counts` has three numbers: the decisions whose
+/// message violates the `input` of the rules, the decisions that exceeded a limit, and the
+/// decisions in which a host function failed. `errors` is the number of lines that were not
+/// messages.
 fn render_counts(mut counts: Vec<(Message, usize)>, fault_counts: [usize; 3], errors: usize) -> Message {
     let [breaches, exceeded, failures] = fault_counts;
     let all = counts.iter().map(|(_, count)| count).sum::<usize>() + errors;
@@ -151,11 +152,13 @@ fn keep_largest(counts: &mut Vec<(Message, usize)>) -> Option<(usize, usize)> {
     Some((removed.len(), removed.iter().map(|(_, (_, count))| count).sum()))
 }
 
-/// Counts decisions by the JSON answers of a service, whose rules the program does not have.
+/// Summary of the decisions that a service made (option `--server`). The decisions are counted by
+/// their JSON answers, because this program does not have the rules of the service.
 #[cfg(feature = "http")]
 #[derive(Default)]
 pub struct AnswerSummary {
-    /// The numbers of decisions by the name of the chosen statement; an empty name for none.
+    /// The number of decisions for each chosen statement, by its name. The empty name counts the
+    /// decisions that chose nothing.
     chosen: BTreeMap<String, usize>,
     fault_counts: [usize; 3],
 }
@@ -165,10 +168,12 @@ pub struct AnswerSummary {
 #[derive(Deserialize)]
 struct CountedAnswer {
     entry: String,
-    /// The name of the chosen route, branch or flow.
+    /// The name of the chosen route, branch or flow. `None` if nothing was chosen, and in the
+    /// answer of a router.
     #[serde(default, alias = "branch", alias = "name")]
     chosen: Option<String>,
-    /// The next nodes of a router, whose answer does not name the chosen case.
+    /// The next nodes, if the answer comes from a router. Such an answer has no name of the chosen
+    /// case, so it is counted under the name of the router.
     next: Option<IgnoredAny>,
     breaches: Option<IgnoredAny>,
     exceeded: Option<IgnoredAny>,
@@ -177,7 +182,8 @@ struct CountedAnswer {
 
 #[cfg(feature = "http")]
 impl AnswerSummary {
-    /// Counts an answer: one line of JSON.
+    /// Counts an answer, which is one line of JSON. A line that is no answer, such as an error, is
+    /// not counted.
     pub fn count_answer(&mut self, answer: &str) {
         let Ok(answer) = serde_json::from_str::<CountedAnswer>(answer) else { return };
         let CountedAnswer { entry, chosen, next, breaches, exceeded, failures } = answer;
@@ -203,7 +209,7 @@ impl AnswerSummary {
     }
 
     /// Formats the summary as [`Summary::render`] does, with the routes in the order of their
-    /// names.
+    /// names. `errors` is the number of lines that were not messages.
     pub fn render(mut self, errors: usize) -> Message {
         let none = self.chosen.remove("").map(|count| (message!("none"), count));
         let counts = self.chosen.into_iter().map(|(name, count)| (Message::verbatim(name), count));

@@ -66,8 +66,8 @@ impl Term {
     }
 
     /// Returns the width of the terminal in columns, between 40 and 300: the value of the
-    /// environment variable `COLUMNS`, or else [`DEFAULT_WIDTH`]. `None` if `terminal` is false:
-    /// the output is then not a terminal, and text is not wrapped.
+    /// environment variable `COLUMNS`, or else [`DEFAULT_WIDTH`]. `None` if `is_terminal` is false:
+    /// text is then not wrapped.
     pub fn width(&self, is_terminal: bool) -> Option<usize> {
         let columns = || std::env::var("COLUMNS").ok()?.parse::<usize>().ok();
         is_terminal.then(|| columns().unwrap_or(DEFAULT_WIDTH).clamp(40, 300))
@@ -241,8 +241,8 @@ pub fn group_digits(number: u64) -> String {
 mod tests {
     use super::*;
 
-    /// Regression test: results could reverse the text direction of the terminal, because JSON
-    /// escapes only the first 32 control characters.
+    /// Regression test: a printed answer could reverse the text direction of the terminal, because
+    /// JSON encoding escapes only the first 32 control characters.
     #[test]
     fn answers_steer_no_terminal_and_stay_as_they_are_elsewhere() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -154,7 +154,8 @@ struct TestTally {
     /// Whether at least one rules file cannot be read.
     has_unreadable_file: bool,
     suites: Vec<(String, Vec<JunitCase>)>,
-    /// The names of all tests if a filter selects some of them.
+    /// The names of all tests, if `--filter` is set. The error for a filter that selects no test
+    /// lists them.
     names: Vec<String>,
 }
 
@@ -272,8 +273,9 @@ fn filter_takes_file(filter: &str) -> Message {
     )
 }
 
-/// Runs the tests of the files on several threads. The bool that comes with each file is ignored.
-/// Returns the outcomes of each file, in the order of the files.
+/// Runs the tests of the files on several threads. Returns the outcomes of each file, in the order
+/// of the files; a file that does not compile has none. The bool that comes with each file is
+/// ignored. Explanations mask the values of `@private` fields unless `show_private`.
 fn run_all_tests(compiled: &[(Compiled, bool)], show_private: bool) -> Vec<Vec<TestOutcome>> {
     let jobs = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let parts = compiled.chunks(compiled.len().div_ceil(jobs).max(1));
@@ -308,9 +310,10 @@ fn write_outcomes(
 
 /// Reports the coverage of the tests if the options request it. Returns true if the coverage is
 /// below a minimum of `--fail-under`. If the output format is for programs, the coverage text is
-/// printed on standard error instead. A file without tests counts as not covered, unless other
-/// files import it: the bool that comes with each file says so. A file is left out if it has
-/// nothing to cover, or if the filter selects none of its tests.
+/// printed on standard error instead. The bool in `compiled` is true for a file that other files
+/// import. A file without tests counts as not covered, unless other files import it. A file is left
+/// out if it does not compile, if it has nothing to cover, or if the filter selects none of its
+/// tests.
 fn report_coverage(
     args: &Args,
     compiled: &[(Compiled, bool)],
@@ -370,7 +373,8 @@ impl Args {
 }
 
 impl TestTally {
-    /// Records the names of tests, which the message for a filter without tests shows.
+    /// Records the names of tests if `--filter` is set. The error for a filter that selects no test
+    /// lists them.
     fn note_names<'n>(&mut self, args: &Args, names: impl Iterator<Item = &'n str>) {
         if args.filter.is_some() {
             self.names.extend(names.map(str::to_owned));

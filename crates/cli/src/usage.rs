@@ -90,8 +90,9 @@ pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString
     }
 }
 
-/// Describes the missing arguments of the subcommand `verb`, and says how it reads a message from
-/// standard input. `words` are the arguments of this run after the program's name.
+/// Adds remedies to the error that arguments of the subcommand `verb` are missing: the meaning of
+/// each argument, and how to read the message from standard input. `words` are the arguments of
+/// this run after the program's name.
 fn describe_missing(error: &mut clap::Error, verb: &Command, words: &[&str]) {
     let verb = localized_command(verb.clone());
     let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else { return };
@@ -153,7 +154,8 @@ fn add_meant_option(
     }
 }
 
-/// Returns the long options of a subcommand without those that every subcommand has.
+/// Returns the names of the long options of the subcommand `verb`, without the options that every
+/// subcommand has.
 fn options_of(verb: &Command) -> Vec<String> {
     let is_own = |arg: &&clap::Arg| !arg.is_global_set() && !arg.is_hide_set();
     let longs = verb.get_arguments().filter(is_own).filter_map(clap::Arg::get_long);
@@ -282,8 +284,8 @@ pub fn localized_error(error: &clap::Error) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// Returns a detail of a usage error as text, such as the valid values. `None` if clap provides no
-/// such detail.
+/// Returns the detail `kind` of a usage error as text, such as the valid values. `None` if clap
+/// provides no such detail.
 fn context_text(error: &clap::Error, kind: ContextKind) -> Option<String> {
     Some(match error.get(kind)? {
         ContextValue::String(text) => text.clone(),

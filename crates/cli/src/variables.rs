@@ -13,8 +13,9 @@ pub fn read_optional_variable(variable: &str) -> Option<String> {
     std::env::var(variable).ok()
 }
 
-/// Returns the secret in the variable `named`, the value of the command-line option `option`.
-/// Without the option, returns the secret in the variable `default`, if there is one and it is set.
+/// Returns the secret in an environment variable. The variable is `named`, the value of the
+/// command-line option `option`. If the option is absent, the variable is `default`. `None` if the
+/// option is absent, and there is no `default` or it is not set.
 ///
 /// # Errors
 /// If the variable of the option is not set.

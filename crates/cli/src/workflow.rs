@@ -143,7 +143,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(if report.is_complete() { Status::Success } else { Status::Errors })
 }
 
-/// Returns the workflow named `name`. Without a name, returns the only workflow of the rules.
+/// Returns the workflow named `name`. Without a name, returns the only workflow of the rules; it is
+/// an error if the rules have several.
 pub fn select_workflow<'r>(rules: &'r Rules, name: Option<&str>) -> Result<&'r Declared, CliError> {
     let program = rules.program();
     let workflow_names = || {

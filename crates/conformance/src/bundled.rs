@@ -20,16 +20,17 @@ fn with_engine(compiled: &CompiledRules, tier: Tier) -> CompiledRules {
     super::with_engine(compiled.as_ref().map_err(Message::clone)?, tier)
 }
 
-/// Runs one case about a payload, arbitration or an intent. A payload is an object that a language
-/// model proposes. Arbitration selects which of several payloads is executed. An intent is a label
-/// that the rules map to a decision.
+/// Runs one case about a payload, arbitration or an intent, with each engine of `setting`. A
+/// payload is an object that a language model proposes. Arbitration selects which of several
+/// payloads is executed. An intent is a label that the rules map to a decision.
 pub(super) fn check_payload(case: &Json, setting: &RunSetting) -> Verdict {
     static RULES: LazyLock<CompiledRules> = LazyLock::new(|| compile_bundled(bundled::DECISIONS));
     let context = setting.context.as_ref().unwrap_or(&Json::Null);
     setting.tiers.iter().try_for_each(|tier| payload::run_case(&with_engine(&RULES, *tier)?, case, context))
 }
 
-/// Runs one conformance case about a workflow, or about the decision of a loop node or vote node.
+/// Runs one conformance case about a workflow, or about the decision of a loop node or vote node,
+/// with each engine of `setting`.
 pub(super) fn check_workflow(case: &Json, setting: &RunSetting) -> Verdict {
     static RULES: LazyLock<CompiledRules> = LazyLock::new(|| compile_bundled(bundled::WORKFLOW));
     setting.tiers.iter().try_for_each(|tier| {

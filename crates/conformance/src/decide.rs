@@ -8,8 +8,8 @@ use rulec_base::message;
 use rulec_import::{Imported, Options, System};
 use serde_json::{Value as Json, json};
 
-/// Runs a case that has the members `routes`, `message` and `context`. The case's `expected` is the
-/// name of the chosen route, or null for the default.
+/// Runs a case that has the members `routes`, `message` and `context`, with each engine of
+/// `setting`. The case's `expected` is the name of the chosen route, or null for the default.
 pub(super) fn check_route(case: &Json, setting: &RunSetting) -> Verdict {
     let message = json!({ "text": required_member(case, "message")?, "ctx": case.get("context").unwrap_or(&json!({})) });
     check_decision(case, setting, System::Routes, "routes", |imported, rules| {
@@ -19,8 +19,8 @@ pub(super) fn check_route(case: &Json, setting: &RunSetting) -> Verdict {
     })
 }
 
-/// Runs a case that has the members `branches` and `variables`. The case's `expected` is the id of
-/// the chosen branch, or "" if no branch is chosen.
+/// Runs a case that has the members `branches` and `variables`, with each engine of `setting`. The
+/// case's `expected` is the id of the chosen branch, or "" if no branch is chosen.
 pub(super) fn check_choice(case: &Json, setting: &RunSetting) -> Verdict {
     let message = json!({ "steps": required_member(case, "variables")? });
     check_decision(case, setting, System::Choice, "branches", |imported, rules| {
@@ -33,8 +33,8 @@ pub(super) fn check_choice(case: &Json, setting: &RunSetting) -> Verdict {
     })
 }
 
-/// Runs a case that has the members `flows` and `message`. The case's `expected` is
-/// `{"flow", "pattern"}`; both members are null if no flow is found.
+/// Runs a case that has the members `flows` and `message`, with each engine of `setting`. The
+/// case's `expected` is `{"flow", "pattern"}`; both members are null if no flow is found.
 pub(super) fn check_flow(case: &Json, setting: &RunSetting) -> Verdict {
     let message = json!({ "text": required_member(case, "message")? });
     check_decision(case, setting, System::Flows, "flows", |imported, rules| {

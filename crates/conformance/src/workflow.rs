@@ -148,8 +148,8 @@ fn vote_decisions(case: VoteCase) -> Result<Value, Message> {
 }
 
 /// Describes the first place where `actual` differs from `expected`; `None` if there is none.
-/// Members that only `actual` has are ignored. `place` is the path of both values, which the
-/// description names.
+/// Members that only `actual` has are ignored. `place` is the path of the compared values in the
+/// whole results; the description begins with it.
 pub(super) fn first_difference(expected: &Value, actual: &Value, place: &str) -> Option<Message> {
     match (expected, actual) {
         (Value::Object(expected), Value::Object(actual)) => {

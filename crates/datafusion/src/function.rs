@@ -46,8 +46,8 @@ impl std::fmt::Debug for IdleDecider {
     }
 }
 
-/// Two calls are the same function if they use the same compiled rules and column names. DataFusion
-/// needs this comparison to merge equal expressions.
+/// Two functions are equal if they use the same compiled rules and column names. By this
+/// comparison, DataFusion merges equal expressions of a query.
 impl PartialEq for RouteFunction {
     fn eq(&self, other: &RouteFunction) -> bool {
         std::ptr::eq(self.rules.program(), other.rules.program()) && self.column_names == other.column_names
@@ -81,8 +81,8 @@ impl RouteFunction {
         }
     }
 
-    /// Returns the column arguments: all arguments but the first, which names the entry (such as a
-    /// table).
+    /// Returns the fields of the column arguments: of all arguments but the first, which names the
+    /// entry (such as a table). Each field has the recorded column name and is nullable.
     fn columns(&self, fields: &[FieldRef]) -> Vec<FieldRef> {
         // Nullability is ignored, because it may differ between the plan and a batch.
         let nullable_field = |(index, field): (usize, &FieldRef)| {

@@ -176,8 +176,8 @@ fn follow_defaults(program: &Program, tables: &mut TableTrail, target_table: Tab
 }
 
 impl Chosen {
-    /// Returns the outcome of the chosen rule or default, such as the handler to call. `None` for
-    /// the default of a table that has no default.
+    /// Returns the outcome of the chosen rule or default, such as the handler to call. `None` for a
+    /// [`Chosen::Default`] whose table declares no default.
     #[doc(hidden)]
     pub fn outcome(self, program: &Program) -> Option<&Outcome> {
         match self {

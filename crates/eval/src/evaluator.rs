@@ -52,7 +52,7 @@ pub struct Evaluator<'a, O = ()> {
     pub hosts: HostCalls<'a>,
     host_call_facts: HostCallFacts,
     /// The quantifier variables in scope with their current elements, innermost last. Each element
-    /// is the value in the message. Where a rule uses the variable, the element is converted to the
+    /// is stored as it is in the message. Each use of the variable then converts the element to the
     /// kinds of value that the rule accepts there.
     elements: Vec<(&'a Var, Value<'a>)>,
     /// Number of entries at the start of `elements` that are hidden because they are out of scope.
@@ -337,9 +337,9 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     }
 
     /// True if a value does not depend on the message. Other engines compute such a value at
-    /// compile time. If it is the right operand of a predicate, the predicate has the cost of a
-    /// constant. If it is a long list, the predicate may look up values in a cached set of the
-    /// list's elements.
+    /// compile time. So a predicate with such a right operand is charged the same steps as with a
+    /// literal. If the operand is a long list, values are looked up in a cached set of its
+    /// elements.
     fn is_constant(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Const(_) => true,

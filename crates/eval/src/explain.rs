@@ -138,8 +138,9 @@ pub struct RankedIntent {
     pub chosen: bool,
 }
 
-/// Explains how the table `entry` decides the message of the evaluator. Values of `@private` fields
-/// are masked unless `show_private`.
+/// Explains how the table `entry` decides the message of the evaluator. `source` gives the texts of
+/// the rules that the explanation quotes. Values of `@private` fields are masked unless
+/// `show_private`.
 pub fn explain(
     evaluator: Evaluator<'_>,
     entry: TableId,

@@ -153,7 +153,7 @@ impl<'a> HostCalls<'a> {
 struct CachedCall<'a> {
     id: ExternId,
     args: &'a [Value<'a>],
-    /// Size of the result in bytes, as [`result_bytes`] counts it.
+    /// Size of the call's result in bytes, as [`result_bytes`] counts it.
     result_bytes: u64,
     /// The cached result. `None` if it exceeded the size limit when the function was called; a
     /// later call then calls the function again.

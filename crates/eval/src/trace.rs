@@ -45,7 +45,8 @@ pub struct Tracer<'a, 's> {
 }
 
 impl<'a, 's> Tracer<'a, 's> {
-    /// Returns a tracer over this evaluator. Private values are masked unless `show_private`.
+    /// Returns a tracer over this evaluator. `source` gives the texts of the rules that the trace
+    /// quotes. Private values are masked unless `show_private`.
     pub fn new(eval: Evaluator<'a>, source: &'s dyn Source, show_private: bool) -> Self {
         let privacy = PrivacyMask::new(eval.program(), show_private);
         Tracer { eval: eval.observed_by(TraceRecorder::new(source, privacy)) }
@@ -65,8 +66,8 @@ impl<'a, 's> Tracer<'a, 's> {
         (choice, self.eval.observer.frame.table.take().unwrap_or_default())
     }
 
-    /// Returns the conditions of a choice that are skipped for this message, because a value that
-    /// they read is missing.
+    /// Returns the conditions of the choice `table` that are skipped for this message, because a
+    /// value that they read is missing.
     pub fn skipped_conditions(&mut self, table: TableId) -> Vec<SkippedCondition> {
         let program = self.eval.program();
         let mut skipped = Vec::new();

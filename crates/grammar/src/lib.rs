@@ -10,7 +10,8 @@
 
 #[allow(missing_docs, reason = "derived code; the grammar documents its rules")]
 mod derived {
-    /// The parser of the rules language: `Grammar::parse(rule, codes)`.
+    /// The parser of the rules language: `Grammar::parse(rule, codes)`. `codes` has one ASCII
+    /// character for each token of the text.
     #[derive(pest_derive::Parser)]
     #[grammar = "../grammar/tokens.pest"]
     #[grammar = "../grammar/rules.pest"]

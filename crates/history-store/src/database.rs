@@ -165,8 +165,8 @@ impl Database {
     }
 
     /// Stores the `changes` of the recorded messages of one history key (such as a user id). Rules
-    /// limit the number of messages by `at most`. `dropped` is the time (RFC 3339) of the newest
-    /// message that was removed for this limit.
+    /// limit the number of messages of a key by `at most`. `dropped` is the time (RFC 3339) of the
+    /// newest message that this limit removed; `None` if it removed none.
     pub fn apply_changes(
         &mut self,
         key: &str,

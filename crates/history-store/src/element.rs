@@ -45,8 +45,8 @@ pub(crate) fn to_stored_text(element: &Json) -> String {
 }
 
 /// Reads the recorded messages of a history key (such as a user id) from their texts, oldest first.
-/// `hash_key` is the secret key of the hashes in the messages. `dropped` is the saved value of
-/// [`Events::dropped`].
+/// `hash_key` is the secret key of the hashes in the messages. `dropped` is the stored time of the
+/// newest message that was removed early; see [`Events::dropped`].
 ///
 /// # Errors
 /// If a text is no JSON object or has no valid time. Such a message is not skipped, because a

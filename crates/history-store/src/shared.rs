@@ -3,9 +3,9 @@
 //! The state of a history key (such as a user id) has a version. A call reads the messages of the
 //! key, decides, and sends its changes with the version that it has read. A script at the server
 //! makes the changes only if the version is still the same (compare and set). Otherwise the call
-//! reads the messages again, and makes a new decision. Some rules limit a sum over the history,
-//! such as the money that a user spends. So two processes cannot both spend the rest of such a
-//! budget.
+//! reads the messages again, and makes a new decision. Suppose that rules limit a sum over the
+//! history, such as the money that a user spends. Then two processes cannot both spend the rest of
+//! this budget.
 //!
 //! A connection can break between the request and its answer. The call then sends the same request
 //! again. For the last versions, the server remembers the ids of the changes that made them. So it
@@ -34,8 +34,8 @@ const MAX_CACHED_KEYS: usize = 100_000;
 const STORE_FORMAT_VERSION: &str = "1";
 /// The Redis key of the set that contains the names of all histories at the server.
 const HISTORY_NAMES_KEY: &str = "rulec::histories";
-/// For this number of versions of a history key's state, the server remembers the change that made
-/// the version.
+/// Number of latest versions of a history key's state for which the server remembers the id of the
+/// change that made the version. By this id, it recognizes a request that is sent again.
 const MAX_REMEMBERED_WRITERS: u64 = 64;
 /// Maximum time for which a call tries again while other processes change the messages of the same
 /// history key.
@@ -317,7 +317,8 @@ impl SharedStore {
         }
     }
 
-    /// Returns the stored texts of a key's messages, each with its time in seconds since 1970.
+    /// Returns the messages of a history key: the stored text of each message, and its time in
+    /// seconds since 1970, as text.
     fn stored_messages(&self, key: &str) -> Result<Vec<(String, String)>, StoreError> {
         let mut range = redis::cmd("ZRANGE");
         range.arg(self.messages_key(key)).arg(0).arg(-1).arg("WITHSCORES");
@@ -363,13 +364,15 @@ impl SharedStore {
         StoreError(format!("{}: the server has answered without messages", self.server.place()))
     }
 
-    /// Adds the key and the address of the server to an error about a stored message.
+    /// Adds the history key and the address of the server to an error in `result`. The error is
+    /// about a stored message of this key.
     fn with_error_context<T>(&self, key: &str, result: Result<T, StoreError>) -> Result<T, StoreError> {
         let place = self.server.place();
         result.map_err(|StoreError(error)| StoreError(format!("{place}: the key {key}: {error}")))
     }
 
     /// Changes the messages of a history key, if its state still has the stamp `read_stamp`.
+    /// `dropped` is the time of the newest message that was removed early; see [`Events::dropped`].
     /// Returns the new stamp. `None` if another process has changed the messages in between.
     ///
     /// # Errors

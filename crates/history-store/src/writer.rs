@@ -27,8 +27,8 @@ pub(crate) struct Writer {
     /// The queue of jobs. `None` only while the writer is dropped, which ends the thread.
     job_sender: Option<SyncSender<Job>>,
     thread: Option<JoinHandle<()>>,
-    /// The first error of a job that no caller waited for. The changes of the job are lost, so all
-    /// later calls fail.
+    /// The first error of a job that no caller waited for; `None` if there was none. The changes of
+    /// the job are lost, so all later calls fail.
     failure: Arc<Mutex<Option<StoreError>>>,
 }
 

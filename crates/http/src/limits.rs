@@ -52,8 +52,9 @@ impl Limits {
         if is_overall { self.overall } else { self.attempt }
     }
 
-    /// Returns the pause after `attempts` failed attempts, without its random part. `None` if no
-    /// retry is left, or if the overall time limit would be reached before the retry starts.
+    /// Returns the pause before the next attempt, without its random part. `attempts` have failed
+    /// so far, and the call began `elapsed` ago. `None` if no retry is left, or if the overall time
+    /// limit would be reached before the retry starts.
     pub(super) fn pause_before_retry(&self, attempts: u32, elapsed: Duration) -> Option<Duration> {
         if attempts > self.retries {
             return None;

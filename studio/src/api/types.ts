@@ -2662,8 +2662,7 @@ searched?: number,
  */
 count: number,
 /**
- * The newest of the messages that decided the condition; `None` if no single message decided
- * it.
+ * The newest of the messages that decided the condition; `None` if no message decided it.
  */
 newest?: PastMessage, };
 
@@ -2672,7 +2671,7 @@ newest?: PastMessage, };
  */
 export type PastMessage = {
 /**
- * The time of the message.
+ * The time of the message, as RFC 3339 text.
  */
 at: string,
 /**

@@ -1,4 +1,5 @@
-//! Explains a `--filter` that selects no test, by the names that the tests have.
+//! Builds the message for a `--filter` that selects no test. The message names the tests that the
+//! user may have meant.
 
 use rulec::Message;
 use rulec_base::diag::{comma_list, nearest};

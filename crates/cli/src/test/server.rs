@@ -70,7 +70,8 @@ pub(super) fn run(server: &Server, args: &Args, term: &Term, out: &mut Out) -> R
     Ok(if tally.failed_count > 0 || is_without_tests { Status::Errors } else { Status::Success })
 }
 
-/// Returns the names of the rule sets to test, each with the name that the output shows.
+/// Returns the rule sets to test: the rule sets that the user named, or all rule sets of the
+/// service. Each has its name at the service, and the name that the output shows.
 fn rule_sets_to_test(server: &Server, args: &Args) -> Result<Vec<(String, String)>, CliError> {
     if !args.paths.is_empty() {
         let named = args.paths.iter().map(|path| (rules_name(path).into_owned(), path.display().to_string()));
@@ -91,8 +92,9 @@ fn ask_for_tests(server: &Server, request: &Json) -> Result<Json, CliError> {
 }
 
 impl AnsweredTest {
-    /// Returns the outcome as the output shows it. `shown` is the path of the rules as the user
-    /// named them. The file of the test is shown in the same folder.
+    /// Converts this test result, which the service sent, to the form in which it is printed.
+    /// `shown` is the path of the rules as the user wrote it. The file of the test is printed as a
+    /// path in the folder of `shown`.
     fn into_reported_test(self, shown: &str) -> ReportedTest {
         let folder = Path::new(shown).parent().filter(|folder| *folder != Path::new("."));
         let file = folder.unwrap_or(Path::new("")).join(self.file.unwrap_or_default());

@@ -6,8 +6,8 @@ use rulec::Message;
 use rulec_base::message;
 use std::path::Path;
 
-/// Options of other programs, each with the options of `rulec` that it may mean. The first one that
-/// the subcommand has is suggested.
+/// Names of options of other programs (without dashes), each group with the options of `rulec` that
+/// the group may mean. Of these, the first one that the subcommand has is suggested.
 const FOREIGN_OPTIONS: &[(&[&str], &[&str])] = &[
     (
         &["data", "json", "body", "payload", "event", "fact", "facts", "d", "m", "in", "stdin"],
@@ -70,8 +70,9 @@ const FOREIGN_OPTIONS: &[(&[&str], &[&str])] = &[
 /// Options by which other programs name the files that `rulec` takes as arguments.
 const FOREIGN_FILE_OPTIONS: &[&str] = &["messages", "message", "input", "data", "file", "i", "rules", "r"];
 
-/// Returns the arguments after the names `path` of the subcommand. Options such as `--lang zh` may
-/// precede the command.
+/// Returns the arguments that follow the subcommand. `path` are the names of the subcommand, such
+/// as `workflow run`. `texts` are the arguments after the program's name; options such as
+/// `--lang zh` may precede the subcommand.
 fn texts_after_command<'a, 't>(path: &[&str], texts: &'a [&'t str]) -> &'a [&'t str] {
     let last = path.last().and_then(|name| texts.iter().position(|text| text == name));
     last.map_or(texts, |at| &texts[at + 1..])
@@ -194,7 +195,8 @@ pub(super) fn needless_option_tip<'t>(
     })
 }
 
-/// Options of programs that compare texts, which have no meaning for decisions.
+/// Names, without dashes, of options of programs that compare texts, such as `git diff`. They have
+/// no meaning for `rulec diff`, which compares decisions.
 const DIFF_OPTIONS: &[&str] = &[
     "name-only",
     "name-status",
@@ -287,7 +289,8 @@ pub(super) fn argument_option_tip(
 }
 
 /// Returns the remedy if the user wants to explain a decision with `rulec explain`, which explains
-/// only codes and words. The remedy is the same command with `rulec why`. `None` for other
+/// only codes and words. The remedy is the same command with `rulec why`. `path` are the names of
+/// the subcommand, and `texts` are the arguments after the program's name. `None` for other
 /// subcommands, and if no argument is a rules file.
 pub fn explained_decision_tip(path: &[&str], texts: &[&str]) -> Option<Message> {
     let given = texts_after_command(path, texts);
@@ -308,8 +311,9 @@ pub fn explained_decision_tip(path: &[&str], texts: &[&str]) -> Option<Message> 
     ))
 }
 
-/// Returns the remedy if the kind of a document is missing before its file, as in `rulec import
-/// router.json`. `None` for other arguments.
+/// Returns the remedy if the kind of a document is missing before its file, as in
+/// `rulec import router.json`. `value` is the invalid value that clap reports. The other parameters
+/// are the same as for [`needless_option_tip`]. `None` for other arguments.
 pub(super) fn missing_kind_tip(
     verb: &Command,
     path: &[&str],
@@ -350,7 +354,7 @@ pub(super) fn looks_like_argument(text: &str) -> bool {
     text.contains(['.', '/', '\\', '{', '*']) || is_code && text.len() > 1
 }
 
-/// True for a command whose messages come from standard input if no file is named.
+/// True for a subcommand that reads messages, from standard input if no file is named.
 fn takes_messages(verb: &Command) -> bool {
     verb.get_positionals()
         .any(|arg| arg.get_value_names().is_some_and(|names| names.iter().any(|name| name == "INPUT")))
@@ -371,8 +375,9 @@ pub(super) fn command_after_arguments_tip(root: &Command, texts: &[&str], writte
     Some(message!("the command comes first: `rulec {}`", ordered.join(" ")))
 }
 
-/// Returns the remedy if a file and the kind of its document are in the wrong order, as in `rulec
-/// import router.json routes`. `None` for other arguments.
+/// Returns the remedy if a file and the kind of its document are in the wrong order, as in
+/// `rulec import router.json routes`. The parameters are the same as for [`needless_option_tip`].
+/// `None` for other arguments.
 pub(super) fn exchanged_values_tip(verb: &Command, path: &[&str], texts: &[&str]) -> Option<Message> {
     let [first, second] = texts_after_command(path, texts) else { return None };
     let kinds: Vec<String> = verb

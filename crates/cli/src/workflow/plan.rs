@@ -24,7 +24,8 @@ use std::time::Duration;
 const CREATE_PLAN_KIND: &str = "create_workflow_plan";
 /// The payload kind (name of a `payload` statement) whose rules validate a request to run a plan.
 const EXECUTE_PLAN_KIND: &str = "execute_workflow";
-/// The id under which a plan runs as a workflow. A run contains no other workflow.
+/// The id of the workflow as which a plan runs. One id is enough, because a run contains only one
+/// workflow.
 const WORKFLOW_ID: &str = "plan";
 
 /// Options for plans, which are workflows that a language model wrote as JSON.

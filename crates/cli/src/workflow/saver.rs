@@ -11,19 +11,18 @@ use serde_json::de::SliceRead;
 use std::path::Path;
 
 /// Maximum size of the changes in the file, as a multiple of the size of the whole run. When the
-/// changes exceed it, the whole run is written again. So the file stays small, and each byte is
-/// written a constant number of times.
+/// changes exceed it, the whole run is written again. So the file stays small, and the whole run is
+/// written rarely.
 const MAX_FILE_GROWTH_FACTOR: u64 = 8;
 /// Minimum number of bytes of changes before the whole run is written again.
 const MIN_FILE_GROWTH_BYTES: u64 = 64 * 1024;
-/// Maximum number of lists and objects inside each other in a file that is read. A run is deeper
-/// than its messages, because nodes may nest their inputs. Much deeper data would exhaust the
-/// stack.
+/// Maximum nesting depth of lists and objects in a saved run that is read. It is higher than the
+/// maximum for messages, because nodes may nest their inputs. Deeper data could exhaust the stack.
 const MAX_DEPTH: usize = 1_000;
 
 pub(super) struct RunSaver<'p> {
     path: &'p Path,
-    /// The position in the run that the file has reached; `None` if the file has no run yet.
+    /// The point up to which the file contains the run; `None` if the file has no run yet.
     last_save_point: Option<SavePoint>,
     /// Number of bytes of the whole run when it was last written.
     whole_run_bytes: u64,
@@ -36,7 +35,8 @@ impl<'p> RunSaver<'p> {
         RunSaver { path, last_save_point: None, whole_run_bytes: 0, changed_bytes: 0 }
     }
 
-    /// Saves the run after one of its nodes.
+    /// Saves the run after one of its nodes has ended. Appends the changes since the last save, or
+    /// writes the whole run again if the file has no run or too many changes.
     pub(super) fn save(&mut self, run: &Run) -> Result<(), CliError> {
         let limit = (self.whole_run_bytes * MAX_FILE_GROWTH_FACTOR).max(MIN_FILE_GROWTH_BYTES);
         let Some(since) = self.last_save_point.filter(|_| self.changed_bytes < limit) else {
@@ -62,7 +62,7 @@ impl<'p> RunSaver<'p> {
     }
 }
 
-/// Returns the value as JSON on one line.
+/// Returns the value as one line of JSON, with the line break.
 pub(super) fn to_line(saved: &impl Serialize) -> Result<Vec<u8>, CliError> {
     let mut line = serde_json::to_vec(saved)
         .map_err(|error| CliError::error(message!("the run cannot be saved: {error}")))?;
@@ -115,7 +115,8 @@ fn deep_reader(bytes: &[u8]) -> Result<Deserializer<SliceRead<'_>>, serde_json::
     Ok(reader)
 }
 
-/// Returns the largest number of lists and objects inside each other in the first value.
+/// Returns the nesting depth of the first JSON value in `json`: the largest number of lists and
+/// objects inside each other.
 fn json_depth(json: &[u8]) -> usize {
     let (mut depth, mut deepest, mut in_text, mut at) = (0_usize, 0, false, 0);
     while let Some(byte) = json.get(at) {
@@ -208,8 +209,8 @@ mod tests {
         (workflow, lines)
     }
 
-    /// Regression test: reading stopped at the first line that could not be read, so a resume
-    /// silently repeated the nodes after it.
+    /// Regression test: reading stopped at the first line that could not be read. So a resumed run
+    /// silently repeated the nodes whose changes were in later lines.
     #[test]
     fn changes_that_cannot_be_read_are_an_error() {
         let (workflow, mut lines) = saved_lines(1);

@@ -1,5 +1,6 @@
 //! Registers the code that runs the nodes of a plan, by node type. By default no node type is
-//! allowed, because nodes can call hosts or run programs. One option allows each type.
+//! allowed, because nodes can call hosts or run programs. Each type is allowed by an option of its
+//! own.
 
 use crate::CliError;
 use rulec_base::message;
@@ -45,8 +46,9 @@ pub struct AllowedNodeTypes {
     pub allow_loop: Option<u64>,
 }
 
-/// Registers the allowed node types. `allowed_hosts` are the hosts that `HTTP` nodes may call; if
-/// there are none, this type is not allowed. A plan with a node of another type is refused.
+/// Registers the node types that the options allow. `allowed_hosts` are the hosts that `HTTP` nodes
+/// may call; if there are none, this type is not allowed. Returns an error if `plan` has a node of
+/// a type that needs an option and no option allows it.
 pub fn register_allowed_types(
     builder: CoordinatorBuilder,
     plan: &Json,

@@ -23,8 +23,8 @@ impl HostCallFacts {
         }
     }
 
-    /// True if the evaluation of the condition, expression or `let` may call a host function.
-    /// Caches the answer for each `let` inside it.
+    /// True if the evaluation of `part` (a condition, expression or `let`) may call a host
+    /// function. Caches the answer for each `let` in `part`.
     fn calls_host(&mut self, part: Part<'_>, program: &Program) -> bool {
         match part {
             Part::Let(id) => {

@@ -10,8 +10,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     /// Evaluates a quantifier over `list`: calls `run_loop`, which evaluates `body` for the
     /// elements. Returns `None` without this call if `list` is not a list or if the work would
     /// exceed a limit. `quantifier` is the node of the quantifier. If this node reads no element of
-    /// an enclosing quantifier, the enclosing quantifiers' variables are out of scope during the
-    /// loop.
+    /// an enclosing quantifier, the loop runs as if outside all of them: their variables are out of
+    /// scope.
     pub(super) fn run_quantifier<T>(
         &mut self,
         quantifier: Part<'a>,

@@ -400,8 +400,8 @@ fn unknown_reasons(node: &TraceNode, language: Language) -> impl Iterator<Item =
     node.because.iter().map(move |sentence| escape_and_truncate(&sentence.localized(language), 200))
 }
 
-/// Adds the values of a test, except `shown_name` (shown in the line already), to the line's notes.
-/// For an unknown result, adds the reason in place of the missing values.
+/// Adds notes to `line`: the values that the predicate of `node` read (but not `shown_name`), and
+/// the text that it found. If the result is unknown, reasons replace the missing values.
 fn add_value_notes(line: &mut TreeLine, node: &TraceNode, shown_name: Option<&str>, language: Language) {
     let is_not_shown =
         |operand: &&Operand| Some(operand.text.as_str()) != shown_name && operand.text != node.text;

@@ -34,7 +34,7 @@ const MAX_NAME_CHARS: usize = 50;
 /// expression could look like another one: `(sum … )` for `(sum …) + n`.
 const NAME_END_CHARS: usize = 20;
 
-/// Escapes the name of an operand, and leaves out the middle of a long name.
+/// Escapes control characters in the name of an operand, and leaves out the middle of a long name.
 fn shorten_name(name: &str) -> String {
     let count = name.chars().count();
     if count <= MAX_NAME_CHARS {

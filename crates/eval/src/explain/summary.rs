@@ -172,8 +172,8 @@ pub(super) fn near_misses(explanation: &Explanation) -> Vec<NearMiss<'_>> {
     near.map(|miss| NearMiss { route: miss.route, failed: miss.failed_conditions }).collect()
 }
 
-/// Collects the routes that were tried but whose condition was not true, in the table and in the
-/// tables to which its `goto`s led.
+/// Adds to `missed_routes` the routes that were tried but whose condition was not true: routes of
+/// `table`, and of the tables to which its `goto`s led.
 fn collect_missed_routes<'a>(table: &'a TableTrace, missed_routes: &mut Vec<MissedRoute<'a>>) {
     for route in &table.routes {
         if let Some(inner) = &route.table {

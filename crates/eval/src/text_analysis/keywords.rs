@@ -19,7 +19,8 @@ pub struct KeywordExtractor {
 }
 
 impl KeywordExtractor {
-    /// Prepares the built-in stop words, and the stop words that the author of the rules added.
+    /// Prepares the built-in stop words, and `author_words`, the stop words that the author of the
+    /// rules added.
     pub fn new(author_words: &[Arc<str>]) -> KeywordExtractor {
         let author_words = author_words.iter().map(|word| COMPARISON_MODE.prepare(word.trim()).into());
         KeywordExtractor {
@@ -64,9 +65,9 @@ fn run_kind(c: char) -> Option<RunKind> {
     }
 }
 
-/// True for a Korean character. Korean separates words by spaces, so its characters form a `Word`.
-/// The language's `word` modifier does not treat Korean this way, because particles follow nouns
-/// without a space.
+/// True for a Korean character. Korean separates words by spaces, so its characters form a
+/// [`RunKind::Word`]. In rules, the modifier `word` does not treat Korean this way, because
+/// particles follow nouns without a space.
 fn is_hangul(c: char) -> bool {
     matches!(c, '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}' | '\u{a960}'..='\u{a97f}' | '\u{ac00}'..='\u{d7ff}')
 }

@@ -155,8 +155,8 @@ static IPV6_URL_FINDER: LazyLock<EntityFinder> = LazyLock::new(|| EntityFinder::
 static RECOGNIZER_FINDERS: LazyLock<[EntityFinder; 5]> =
     LazyLock::new(|| RECOGNIZERS.each_ref().map(|recognizer| EntityFinder::built_in(recognizer.patterns)));
 
-/// Maximum work that all recognizers together do for each byte of text: the states of their regular
-/// expressions.
+/// Maximum work that all recognizers together do for each byte of text: the number of states of
+/// their regular expressions.
 pub static WORK_PER_BYTE: LazyLock<u64> = LazyLock::new(|| {
     let patterns = RECOGNIZERS.iter().flat_map(|recognizer| recognizer.patterns).chain(&IPV6_URL_PATTERNS);
     patterns.map(|pattern| parse_cached(pattern, true).map_or(0, |hir| automaton_states(&hir))).sum()

@@ -18,13 +18,14 @@ use std::collections::BTreeMap;
 /// or the `fields` of an entity are empty, they are left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RequestAnalysis {
-    /// The name of the intent; `None` if no intent has a sufficient score and a sufficient lead.
+    /// The name of the intent. `None` if no intent has both a sufficient score and a sufficient
+    /// lead over the second-best intent.
     pub intent: Option<String>,
-    /// The score of the best intent, from 0 to 1, even if the score or the lead is too low to
-    /// choose the intent.
+    /// The score of the best intent, from 0 to 1. It is set even if the intent is not chosen,
+    /// because its score or its lead over the second-best intent is too low.
     pub score: f64,
-    /// The name of the best intent, even if its score or lead is too low to choose the intent.
-    /// `None` if the score is 0.
+    /// The name of the best intent. It is set even if the intent is not chosen, because its score
+    /// or its lead is too low. `None` if the score is 0.
     pub best: Option<String>,
     /// All matches of the declared entities and of the built-in ones, in the order of the text.
     pub entities: Vec<FoundEntity>,

@@ -14,8 +14,8 @@ use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{Cond, CondKind, Guarded, Predicate, Term};
 use std::collections::HashMap;
 
-/// Maximum length in bytes of a text for which a false comparison is repeated without stray white
-/// space.
+/// Maximum length in bytes of a text that is compared again without stray white space. The second
+/// comparison shows whether white space made the first one false.
 const MAX_CLEANED_BYTES: usize = 10_000;
 
 impl<'a> TracedEvaluator<'a, '_> {

@@ -264,8 +264,7 @@ pub struct PastTrace {
     pub searched: Option<usize>,
     /// The number of messages that decided the result of the condition, such as the counted ones.
     pub count: usize,
-    /// The newest of the messages that decided the condition; `None` if no single message decided
-    /// it.
+    /// The newest of the messages that decided the condition; `None` if no message decided it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub newest: Option<PastMessage>,
@@ -275,7 +274,7 @@ pub struct PastTrace {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct PastMessage {
-    /// The time of the message.
+    /// The time of the message, as RFC 3339 text.
     pub at: String,
     /// The number of seconds from the earlier message to the message that is decided now. Negative
     /// if the recorded message has a later time. `None` if the message that is decided now has no

@@ -70,8 +70,8 @@ impl<'a> PrivacyMask<'a> {
         self.private_reads.enter_quantifier(var, list);
     }
 
-    /// Removes the innermost quantifier variable. Returns whether the variable's list is private,
-    /// and the type of the list's elements.
+    /// Removes the innermost quantifier variable. Returns whether each element must be masked as a
+    /// whole, and the type of the elements.
     pub(super) fn leave_quantifier(&mut self) -> (bool, Ty) {
         let (private, ty) = self.private_reads.leave_quantifier();
         (!self.show_private && (private || self.bindings_are_private), ty)

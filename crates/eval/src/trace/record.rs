@@ -30,8 +30,8 @@ pub(super) struct TraceRecorder<'a, 's> {
     pub(super) frame: StepFrame<'a>,
     /// The frames of the steps that enclose the innermost step that has not ended, outermost first.
     outer_frames: Vec<StepFrame<'a>>,
-    /// If above 0, steps are not recorded. The number of steps inside operands that have not ended,
-    /// plus the number of running evaluations of values that are only shown.
+    /// Number of unrecorded steps that have not ended, such as the steps inside an operand, plus
+    /// the number of running calls of `run_unrecorded`. While it is above 0, no step is recorded.
     unrecorded_steps: usize,
     /// The slots (message fields) that were read so far, in the order of the first read.
     pub(super) read_slots: Vec<SlotId>,
@@ -65,19 +65,19 @@ pub(super) struct StepFrame<'a> {
     pub(super) values: Vec<Value<'a>>,
     pub(super) elements: Elements,
     routes: Vec<RouteTrace>,
-    /// `Some` if the table's default was used. If the default is a `goto`, the inner value is the
-    /// search of the target table.
+    /// `Some` if the step searches a table whose default was used. If the default is a `goto`, the
+    /// inner value is the trace of the search in the target table.
     default: Option<Option<Box<TableTrace>>>,
-    /// Trace of the table search that this step (a rule with a `goto`, or a default) started. In
-    /// the outermost frame, the finished trace of the decision.
+    /// Trace of the table search that this step (a rule with a `goto`, or a default) started;
+    /// `None` if it started no search. In the outermost frame, the finished trace of the decision.
     pub(super) table: Option<TableTrace>,
 }
 
 /// The recorded messages that decide the value of a fold (such as a count) or quantifier, collected
 /// while the fold or quantifier is evaluated.
 pub(super) struct FoldMessages {
-    /// The variable of the fold. The condition may contain other folds, whose elements do not
-    /// count.
+    /// The variable of the fold or quantifier. Its condition may contain other folds, and only
+    /// elements of this variable are collected.
     pub(super) var: VarId,
     /// The result that the condition must have for a message to be collected: true for a fold (such
     /// as a count) and for `any`, false for `all`.
@@ -93,8 +93,8 @@ type QuantifierParts<'a> = (&'a Expr, &'a Cond, Option<Tri>);
 
 impl<'a> StepFrame<'a> {
     /// Returns the list, condition and deciding result of the quantifier or fold (such as a count)
-    /// that this step evaluates. `None` if the step evaluates neither, or if `element` is not its
-    /// variable.
+    /// that this step evaluates. `None` if the step evaluates neither, or if `element` is not the
+    /// variable of this quantifier or fold.
     fn quantifier_parts(&self, element: &'a Var) -> Option<QuantifierParts<'a>> {
         let (list, own_var, body, deciding_result) = match self.step? {
             EvalStep::Cond(Cond { kind: CondKind::Quantifier { all, list, var, body }, .. }) => {
@@ -132,7 +132,8 @@ impl<'a, 's> TraceRecorder<'a, 's> {
         }
     }
 
-    /// True if a step and all steps inside it are not recorded.
+    /// True if neither the step nor any step inside it is recorded, such as the trial of a list
+    /// element after the first shown elements.
     fn is_unrecorded_step(&self, step: EvalStep<'a>) -> bool {
         match step {
             EvalStep::Element(var, _) => {
@@ -241,7 +242,7 @@ impl<'a> Observer<'a> for TraceRecorder<'a, '_> {
 }
 
 impl<'a> TracedEvaluator<'a, '_> {
-    /// Runs an evaluation whose steps are not recorded.
+    /// Runs `evaluate` without recording the steps of the evaluation.
     pub(super) fn run_unrecorded<T>(&mut self, evaluate: impl FnOnce(&mut Self) -> T) -> T {
         self.observer.unrecorded_steps += 1;
         let result = evaluate(self);
@@ -263,7 +264,8 @@ impl<'a> TracedEvaluator<'a, '_> {
             .resize(self.hosts.failures.len(), private && !recorder.privacy.show_private);
     }
 
-    /// Adds the result of a step that ended to the step that encloses it.
+    /// Adds the result of a step that ended to the step that encloses it. `frame` has the results
+    /// of the steps inside the ended step.
     fn record_result(&mut self, step: EvalStep<'a>, result: StepResult<'a>, frame: StepFrame<'a>) {
         match (step, result) {
             (EvalStep::Cond(cond), StepResult::Truth(truth)) => {
@@ -378,8 +380,8 @@ impl<'a> TracedEvaluator<'a, '_> {
 }
 
 /// Shows a flow's condition, which the compiler generated, as the author of the rules wrote it:
-/// replaces the text of the trace node by the author's pattern. Keeps only message fields as
-/// operands.
+/// replaces the text of the trace node by the author's pattern. Operands that are no message fields
+/// are removed, because the compiler added them.
 fn replace_text_by_pattern(program: &Program, condition: &Cond, pattern: &str, when: &mut TraceNode) {
     let CondKind::Predicate(test) = &condition.kind else { return };
     if let Some((word, _)) = MATCH_MODES.iter().find(|(_, op)| Some(*op) == test.op) {

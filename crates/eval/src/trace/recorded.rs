@@ -15,7 +15,7 @@ const MAX_RECORDED_MESSAGES: usize = 1000;
 impl<'a> TracedEvaluator<'a, '_> {
     /// Adds to an operand the positions of the recorded messages from which its value was computed.
     /// `expr` is the operand's expression. Adds nothing if the operand is the history that a
-    /// quantifier searches, because the trace's elements show which messages decided.
+    /// quantifier searches: the list `elements` of the trace node shows these messages.
     pub(super) fn add_recorded_messages(&mut self, expr: &'a Expr, operand: &mut Operand) {
         let is_searched = self.observer.frame.is_quantifier() && self.is_history(expr);
         if self.program().history_slot().is_some() && !is_searched {
@@ -68,7 +68,8 @@ impl<'a> TracedEvaluator<'a, '_> {
     }
 
     /// Returns the data about the messages that decided a condition: `recorded` has their positions
-    /// in the history. `searched` is the number of messages that a quantifier searched.
+    /// in the history. `searched` is the number of messages that a quantifier searched. `None` if
+    /// the history is empty.
     pub(super) fn past_trace(&self, searched: Option<usize>, recorded: &[usize]) -> Option<PastTrace> {
         let elements = self.history_view().elements;
         let first =

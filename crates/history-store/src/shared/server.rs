@@ -1,4 +1,5 @@
-//! The connections to a Redis server.
+//! The connections to a Redis server. They are reused, and a request is sent again if its
+//! connection breaks.
 
 use redis::{Client, Connection, ConnectionLike, ErrorKind, RedisError, RedisResult, ServerErrorKind};
 use rulec::history::StoreError;
@@ -23,11 +24,13 @@ pub(super) struct RedisServer {
     place: String,
 }
 
-/// Why a request has no answer.
+/// Why a request that changes data has failed, and whether the server may have carried it out.
 pub(super) enum WriteFailure {
-    /// The server has answered with an error, or the request did not reach it.
+    /// The server has not carried out the request: it answered with an error, or the request did
+    /// not reach it.
     NotDone(StoreError),
-    /// The connection failed after the request was sent. The server may have carried it out.
+    /// The connection failed after the request was sent, so the server may have carried out the
+    /// request.
     Unknown(StoreError),
 }
 

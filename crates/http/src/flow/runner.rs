@@ -134,8 +134,9 @@ impl FlowRunner {
         self.execute_found(search, SearchFacts::starting_at(Instant::now()), arguments, context).await
     }
 
-    /// Calls the language model to select an intent flow (a flow that is found by meaning). Without
-    /// a model or without intent flows, the result is the error [`FlowEnding::NoFlow`].
+    /// Calls the language model to select an intent flow (a flow that is found by meaning). The
+    /// model receives the user's `text`, and the conversation `history` before it. Without a model
+    /// or without intent flows, the result is the error [`FlowEnding::NoFlow`].
     async fn ask_model(&self, text: &str, history: &[Turn<'_>]) -> SearchResult {
         let Some(model) = self.model.as_ref().filter(|_| !self.matcher.intents().is_empty()) else {
             return Err(Box::new(FlowEnding::NoFlow { reply: None }));

@@ -26,8 +26,8 @@ fn is_digit(c: char) -> bool {
     c.is_ascii_digit()
 }
 
-/// True if the match is not part of a longer word or number, such as the `2.3` of the version
-/// `1.2.3`.
+/// True if the match is a whole word or number. False if it is a part of a longer one, such as
+/// `2.3` in the version `1.2.3`.
 fn is_whole_word_or_number(text: &str, found: &EntityMatch) -> bool {
     let (before, after, matched) =
         (text_before(text, found), text_after(text, found), &text[found.range.clone()]);
@@ -48,7 +48,8 @@ fn take_lowercase_text(fields: &mut Map<String, Json>, name: &str) -> Option<Str
 }
 
 /// Sets the fields `year`, `month` and `day` without leading zeros, and `date` as `2026-01-31` if
-/// all three are known. Returns false for a day that the calendar lacks.
+/// all three are known. Returns false if the calendar lacks the day, or if the match is a part of a
+/// longer word or number.
 pub fn date(text: &str, found: &mut EntityMatch) -> bool {
     // The time of a timestamp follows without a space: `2026-01-31T03:12`.
     let is_timestamp =
@@ -177,8 +178,8 @@ pub fn money(text: &str, found: &mut EntityMatch) -> bool {
     is_whole_word_or_number(text, found)
 }
 
-/// Returns the exponent of the power of ten by which a unit multiplies, such as 4 for 万. 0 without
-/// a unit.
+/// Returns the exponent of the power of ten by which the unit `scale` multiplies, such as 4 for 万.
+/// Without a unit, or for an unknown one, returns 0.
 fn exponent_of_scale(scale: Option<&str>) -> usize {
     match scale {
         Some("千" | "k" | "thousand") => 3,
