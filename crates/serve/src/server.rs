@@ -64,7 +64,7 @@ pub struct Options {
     pub address: Address,
     /// The limits on sizes, numbers and times of requests.
     pub limits: Limits,
-    /// The token file; `None` if requests need no token.
+    /// The file that lists the tokens of the clients; `None` if requests need no token.
     pub tokens: Option<PathBuf>,
     /// The files of the certificate chain and of the private key, for TLS. `None` for no TLS.
     pub tls: Option<(PathBuf, PathBuf)>,
@@ -108,7 +108,8 @@ enum Listener {
 /// The file of a Unix socket. The service removes the file when it stops.
 struct SocketFile {
     path: PathBuf,
-    /// The device number and the inode number, which identify the file.
+    /// The device number and the inode number, which identify the file. `None` if the path was not
+    /// a socket.
     device_and_inode: Option<(u64, u64)>,
 }
 
@@ -384,7 +385,8 @@ async fn listen(address: &Address) -> Result<Listener, StartError> {
     }
 }
 
-/// Accepts connections, and holds the state of which each new connection gets a copy.
+/// Accepts connections. Each new [`Connection`] gets a copy of the router, the app and the stop
+/// signal.
 struct ConnectionAcceptor {
     router: Router,
     app: Arc<App>,

@@ -60,7 +60,7 @@ fn check_address(remote: &RemoteSource, requires_signature: bool) -> Result<(), 
     }
 }
 
-/// Fetches the rules of one address, and loads them.
+/// The HTTP request for the rules at one address, and the compiler that loads the response.
 struct Fetcher {
     client: HttpClient,
     request: Request,
@@ -93,7 +93,12 @@ impl Fetcher {
         self.client.fetch(&self.request, tag).await
     }
 
-    /// Compiles or decodes the fetched bytes. Blocks the thread.
+    /// Loads the fetched rules: decodes an artifact, or compiles the text of rules. Blocks the
+    /// thread.
+    ///
+    /// # Errors
+    /// If the rules do not compile, the bytes are blank, or the required signature is missing or
+    /// wrong.
     fn load(&self, bytes: Vec<u8>) -> Result<LiveRules, WatchError> {
         if artifact::is_artifact(&bytes) {
             return Ok(self.compiler.load_artifact(&bytes)?.into());
@@ -109,7 +114,8 @@ impl Fetcher {
     }
 }
 
-/// A loader that knows only one text, so that the text can import no other file.
+/// A loader of rule files that has only the text of the main file. So an import of another file
+/// fails.
 struct OneFileLoader<'t> {
     name: &'t str,
     bytes: Vec<u8>,
@@ -129,7 +135,8 @@ struct SeenDocument {
     refusal: Option<String>,
 }
 
-/// Fetches the rules of an address, and starts a task that regularly asks for new versions.
+/// Fetches and loads the rules of an address as the rule set `name`. Then starts a task that
+/// regularly asks the address for new versions.
 pub(super) async fn open(
     name: &str,
     remote: &RemoteSource,
@@ -155,13 +162,16 @@ async fn load(fetcher: &Arc<Fetcher>, bytes: Vec<u8>) -> Result<LiveRules, Watch
     tokio::task::spawn_blocking(move || fetcher.load(bytes)).await?
 }
 
-/// Returns the pause before the next request, after `failures` failures in a row.
+/// Returns the pause before the next request: `interval`, doubled for each of the last `failures`
+/// requests, which failed, with some random variation. At most [`MAX_FETCH_PAUSE`], unless
+/// `interval` is longer.
 fn pause_after(interval: Duration, failures: u32) -> Duration {
     let doubled = interval.saturating_mul(2_u32.saturating_pow(failures));
     with_jitter(doubled.min(MAX_FETCH_PAUSE.max(interval)))
 }
 
-/// Asks for new versions of the rules until their rule set is dropped.
+/// Regularly asks for a new version of the rules, and loads it into the rule set. Ends when the
+/// rule set is dropped. A notification of `check_signal` causes a request at once.
 async fn poll_address(
     set: Weak<RuleSet>,
     fetcher: Arc<Fetcher>,

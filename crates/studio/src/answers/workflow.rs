@@ -16,7 +16,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::Builder;
 
-/// Maximum number of nodes that a workflow run may execute.
+/// Maximum number of node calls in a workflow run.
 const MAX_STEPS: usize = 1_000;
 
 /// Runs a workflow on its input. Values under the names of `@private` fields are masked in the

@@ -105,7 +105,7 @@ pub struct InputViolation {
     pub expected: String,
     /// Type of the value in the message, or `missing`.
     pub found: String,
-    /// Likely cause of the violation.
+    /// Likely cause of the violation; null if none is known.
     pub hint: Option<String>,
 }
 
@@ -127,7 +127,7 @@ pub struct LeftOut {
 pub struct Mistake {
     /// Description of the JSON error.
     pub message: String,
-    /// Suggested correction of the JSON error.
+    /// Suggested correction of the JSON error; null if there is none.
     pub help: Option<String>,
     /// Diagnostic code of the JSON error.
     pub code: String,
@@ -224,7 +224,8 @@ pub struct NearField {
 pub struct Judged {
     /// Outcome of the validation: `accept`, `accept_corrected` or `reject`.
     pub outcome: String,
-    /// Payload kind to use instead of the rejected payload's kind.
+    /// Payload kind to use instead of the kind of the rejected payload. Null if the payload was not
+    /// rejected, or if the rules declare no `fallback` for its kind.
     pub fallback: Option<String>,
     /// Violations of rules by the payload as sent, before any correction.
     pub violations: Vec<Violation>,

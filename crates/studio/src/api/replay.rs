@@ -19,7 +19,8 @@ pub struct StartReplay {
     /// table. A line of a decision log names its own entry.
     #[serde(default)]
     pub entry: Option<String>,
-    /// Older version of the rules whose results are compared with the new results.
+    /// Older version of the rules whose results are compared with the new results; null for no
+    /// comparison.
     #[serde(default)]
     pub against: Option<Version>,
 }
@@ -134,14 +135,17 @@ pub struct StatementCount {
     pub to: String,
     /// Number of messages for which the statement was chosen.
     pub count: usize,
-    /// Number of messages for which the older version or the log chose the statement.
+    /// Number of messages for which the older version or the log chose the statement; null if the
+    /// replay compares with neither.
     pub before: Option<usize>,
     /// Reason why the statement was chosen for no message; null if it was chosen.
     pub never: Option<String>,
-    /// Median duration of the handler according to the log, in microseconds.
+    /// Median duration of the statement's handler according to the log, in microseconds; null if
+    /// the log contains none.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub median_us: Option<u64>,
-    /// Longest duration of the handler according to the log, in microseconds.
+    /// Longest duration of the statement's handler according to the log, in microseconds; null if
+    /// the log contains none.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub longest_us: Option<u64>,
 }
@@ -247,7 +251,7 @@ pub struct Row {
     /// Line number of the message in the file, from 1; also identifies the row.
     #[cfg_attr(test, ts(type = "number"))]
     pub line: u64,
-    /// Time of the message, in milliseconds since 1970.
+    /// Time of the message, in milliseconds since 1970; null if it is unknown.
     pub time: Option<f64>,
     /// Name of the entry (such as a table) that decided.
     pub entry: String,
@@ -258,7 +262,7 @@ pub struct Row {
     pub before: Option<String>,
     /// Whether the result differs from the result of the older version or of the log.
     pub flipped: bool,
-    /// Duration of the handler according to the log, in microseconds.
+    /// Duration of the handler according to the log, in microseconds; null if it is unknown.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub elapsed_us: Option<u64>,
     /// Start of the message's field `text`, with private values masked; empty if it has none.

@@ -82,8 +82,8 @@ pub struct Overview {
     pub errors: usize,
     /// First compile error of the rules, as text.
     pub first_error: Option<String>,
-    /// Names of the targets of the rules, such as handlers, in source order. The page gives each of
-    /// them a colour by its position.
+    /// Names of the targets of the rules, without duplicates; declared handlers come first. The
+    /// page gives each of them a colour by its position.
     pub targets: Vec<String>,
     /// Example message, with which the input form is initially filled.
     #[cfg_attr(test, ts(type = "unknown"))]

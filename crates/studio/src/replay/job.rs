@@ -266,10 +266,12 @@ impl<'r> ReplayJob<'r> {
         });
     }
 
-    /// Decides a message with the newer and the older version of the rules, and returns both
-    /// results. The second result is `None` without an older version, and `Some(None)` if the older
-    /// version cannot decide the message. Returns `None` if the newer version cannot decide the
-    /// message. If the reason is an error, the error is recorded for the line.
+    /// Decides a message with both versions of the rules. The first result comes from the newer
+    /// version, the second from the older version.
+    ///
+    /// Returns `None` if the newer version cannot decide the message; an error is recorded for the
+    /// line. The second result is `None` without an older version, and `Some(None)` if the older
+    /// version cannot decide the message.
     fn decide(
         &mut self,
         place: FileLine,

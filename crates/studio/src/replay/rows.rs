@@ -19,7 +19,8 @@ use std::sync::{Arc, PoisonError};
 
 /// Maximum number of replay rows in one response.
 const MAX_ROWS_PER_ANSWER: usize = 200;
-/// Maximum number of characters in the preview of a row.
+/// Maximum number of characters in each part of a row's preview: the message's text, and its other
+/// fields.
 const MAX_PREVIEW_CHARS: usize = 240;
 /// The UTF-8 byte order mark, with which some programs begin a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -331,8 +332,8 @@ pub(crate) fn preview(message: &Json) -> (String, String) {
     (text, truncated(&others))
 }
 
-/// Adds the value at `path` to `out`, and values inside a record by their own paths. Stops when
-/// `out` is longer than a preview.
+/// Appends the path and the value at `path` to `out`. A record is written as its inner values, each
+/// with its own path. Adds nothing more if `out` is already long enough for a preview.
 fn write_fields(path: &str, value: &Json, out: &mut String) {
     if out.len() > 4 * MAX_PREVIEW_CHARS {
         return;
