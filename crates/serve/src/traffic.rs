@@ -204,9 +204,9 @@ impl Traffic {
         self.service_start.elapsed().as_secs() + 1
     }
 
-    /// Claims the next message, of `length` bytes, as a sample: a message that is stored to be
-    /// explained later. Returns true if the latest claim is old enough and the message is small
-    /// enough. Of several concurrent callers, only one gets true.
+    /// Returns true if the caller must store the next message, of `length` bytes, as a sample (a
+    /// message that is explained later). This requires that the last sample is old enough, and that
+    /// the message is small enough. Of several concurrent callers, only one gets true.
     pub fn claim_sample(&self, length: usize) -> bool {
         let now = u64::try_from(self.service_start.elapsed().as_millis()).unwrap_or(u64::MAX - 1) + 1;
         let last = self.last_sample.load(Ordering::Relaxed);

@@ -403,8 +403,8 @@ fields: string,
  */
 decision: EarlierDecision | null,
 /**
- * Position of the message in the history, to which the explanation refers; null if the rules
- * do not read the message.
+ * Position of the message among all recorded messages of the session, from 0. The explanation
+ * refers to the message by this position. Null if the rules do not read the message.
  */
 position: number | null,
 /**
@@ -856,7 +856,7 @@ to: string,
  */
 ready: boolean,
 /**
- * Whether the workflow's edge leads back to an earlier node.
+ * Whether the output was delivered along an edge that leads back to an earlier node.
  */
 loop_back: boolean,
 /**
@@ -1057,8 +1057,8 @@ masked: number,
  */
 otherwise: number,
 /**
- * Counts per statement (such as a route), most often chosen first. All tables that messages
- * reach are included.
+ * Counts per statement (such as a route), most often chosen first. Included are the statements
+ * of the entries that decided messages, and of the tables to which a `goto` leads from them.
  */
 counts: Array<StatementCount>,
 /**
@@ -1560,7 +1560,8 @@ from: number,
  */
 to: number,
 /**
- * Condition under which the router takes this edge.
+ * Condition under which the router takes this edge; empty if no router chooses among the
+ * edges.
  */
 label: string,
 /**

@@ -27,8 +27,8 @@ pub struct RemoteSource {
     pub url: String,
     /// The bearer token that the server of the rules requires; `None` if it requires none.
     pub token: Option<Secret>,
-    /// The time between two requests for a new version. After failures, the time doubles up to ten
-    /// minutes.
+    /// The time between two requests for a new version. After each failed request, this time
+    /// doubles, up to ten minutes.
     pub interval: Duration,
     /// Maximum time of a request, until the last byte of its response.
     pub time: Duration,
@@ -45,7 +45,9 @@ impl RemoteSource {
     }
 }
 
-/// Checks that no attacker on the network can replace the rules or read the token.
+/// Returns an error if an attacker on the network could replace the rules or read the token. The
+/// address must use TLS, with two exceptions: an address on this machine, and signed rules
+/// (`requires_signature`) that need no token.
 fn check_address(remote: &RemoteSource, requires_signature: bool) -> Result<(), Message> {
     let uri = remote.url.parse::<Uri>().ok();
     let host = uri.as_ref().and_then(Uri::host).unwrap_or_default();

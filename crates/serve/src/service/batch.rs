@@ -194,7 +194,8 @@ impl BlockAnswers<'_> {
         Ok(answer_bytes)
     }
 
-    /// Answers one message, or writes its error as its answer. `number` is the number of its line.
+    /// Appends the answer to one message; if the message cannot be decided, its answer is the
+    /// error. `number` is the number of the message's line.
     ///
     /// # Errors
     /// If the decision log still has no memory for the decision at the deadline.

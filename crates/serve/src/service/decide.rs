@@ -238,9 +238,9 @@ impl Service {
 }
 
 impl Decider<'_> {
-    /// Decides the message `text`, counts the decision, and appends the answer to `out`. `line` is
-    /// the number of the message's line; if it is not `None`, the answer contains it. `reservation`
-    /// is the memory that the decision log has reserved.
+    /// Decides the message `text`, counts the decision, and appends the answer to `out`. If `line`,
+    /// the number of the message's line, is not `None`, the answer contains it. `reservation` is
+    /// the memory that is reserved for this message in the decision log.
     pub fn answer(
         &self,
         text: &[u8],

@@ -33,11 +33,12 @@ pub(crate) struct JudgeRequest<'m> {
     /// The object that rules can read as `options`.
     #[serde(borrow, default)]
     pub options: Option<&'m RawValue>,
-    /// Whether warnings and unchecked rules count as violations.
+    /// Whether warnings count as violations, and also rules that cannot be evaluated.
     #[serde(default)]
     pub strict: bool,
-    /// The message that the payload belongs to: the fields of `input`. It selects the history that
-    /// rules read. Without it, the history is empty.
+    /// The message that the payload belongs to, with the fields of `input`. Its history key (such
+    /// as a user id) selects the history that the rules read. Without a message, the history is
+    /// empty.
     #[serde(borrow, default)]
     pub message: Option<&'m RawValue>,
     /// Whether to record the message in the history, whatever the judgement is.

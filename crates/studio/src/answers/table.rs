@@ -51,7 +51,8 @@ pub(super) struct Conjunct {
 }
 
 /// Builds the decision table for the table, choice or router of this name. If `analysed`, waits for
-/// the analysis and includes overlaps, gaps and findings.
+/// the analysis, and includes overlaps, gaps and all findings. Otherwise, includes only the
+/// findings that are already known.
 pub(crate) fn build_table(snapshot: &ProjectSnapshot, name: &str, analysed: bool) -> Answer<DecisionTable> {
     let rules = snapshot.rules()?;
     let program = rules.program();

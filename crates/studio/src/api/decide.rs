@@ -374,7 +374,7 @@ pub struct WorkflowDelivery {
     pub to: String,
     /// Whether the receiving node had all its inputs after this delivery.
     pub ready: bool,
-    /// Whether the workflow's edge leads back to an earlier node.
+    /// Whether the output was delivered along an edge that leads back to an earlier node.
     pub loop_back: bool,
     /// How many times this run has used this edge, including this delivery. Above 1 only in loops.
     pub round: usize,

@@ -163,7 +163,8 @@ pub struct MapEdge {
     pub from: usize,
     /// Index of the node at which the edge ends.
     pub to: usize,
-    /// Condition under which the router takes this edge.
+    /// Condition under which the router takes this edge; empty if no router chooses among the
+    /// edges.
     pub label: String,
     /// Whether the edge leads back to an earlier node.
     pub loop_back: bool,

@@ -96,8 +96,8 @@ pub struct ReplaySums {
     pub masked: usize,
     /// Number of logged decisions for which these rules now choose another statement.
     pub otherwise: usize,
-    /// Counts per statement (such as a route), most often chosen first. All tables that messages
-    /// reach are included.
+    /// Counts per statement (such as a route), most often chosen first. Included are the statements
+    /// of the entries that decided messages, and of the tables to which a `goto` leads from them.
     pub counts: Vec<StatementCount>,
     /// Counts per statement over time.
     pub timeline: Timeline,

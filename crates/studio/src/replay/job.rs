@@ -369,8 +369,8 @@ struct DecidedMessage<'d> {
 }
 
 /// True if the row of a message must be marked as changed: the chosen statement differs, or a part
-/// that a service acts on. Also true if the older rules could not decide the message (`older` is
-/// `None`).
+/// of the decision that a program acts on, such as the target. Also true if the older rules could
+/// not decide the message (`older` is `None`).
 fn is_different_result(older: Option<&MessageResult>, newer: &MessageResult) -> bool {
     older.is_none_or(|older| older.answer != newer.answer || older.key != newer.key)
 }

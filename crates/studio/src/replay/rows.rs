@@ -317,8 +317,8 @@ impl Replay {
     }
 }
 
-/// Returns the start of a message as readable text: its field `text`, and its other fields with
-/// their paths and values.
+/// Returns the start of a message as two readable texts: its field `text`, and its other fields
+/// with their paths and values.
 pub(crate) fn preview(message: &Json) -> (String, String) {
     let truncated = |text: &str| text.chars().take(MAX_PREVIEW_CHARS).collect::<String>();
     let fields = message.as_object().into_iter().flatten();
