@@ -146,7 +146,8 @@ kind: EntryKind,
  */
 docs: string,
 /**
- * Names of the entry's statements (such as routes) in evaluation order, `default` last.
+ * Names of the entry's statements (such as routes) in evaluation order, `default` last. For a
+ * workflow, the ids of its nodes.
  */
 statements: Array<string>,
 /**
@@ -462,7 +463,8 @@ left_out: Array<LeftOut>,
  */
 question: string | null,
 /**
- * Reason why the message contains no usable answer of the language model.
+ * Reason why the message contains no usable answer of the language model; null if it contains
+ * one, or if no model makes this choice.
  */
 question_failure: string | null,
 /**
@@ -1019,7 +1021,7 @@ source: string,
  */
 is_log: boolean,
 /**
- * Reason why the replay failed.
+ * Reason why the replay failed; null if it did not fail.
  */
 failure: string | null,
 /**

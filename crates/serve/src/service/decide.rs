@@ -167,7 +167,7 @@ pub(super) struct Answered {
     pub receipt: Receipt,
 }
 
-/// An answer, with the explanation why the route in `why_not` was not chosen.
+/// An answer, with the explanation `why_not` if the request asks why a route was not chosen.
 #[derive(Serialize)]
 struct WithWhyNot<'a, A> {
     #[serde(flatten)]

@@ -88,7 +88,7 @@ pub(crate) fn record_fields(
     record.fields.iter().map(field).collect()
 }
 
-/// Returns the form fields for a payload of this kind (one `payload` statement).
+/// Returns the form fields for a payload, as its `payload` statement declares them.
 pub(crate) fn payload_fields(payload: &Payload) -> Vec<FormField> {
     object_fields(&payload.object)
 }

@@ -86,7 +86,8 @@ pub struct Decision {
     pub left_out: Vec<LeftOut>,
     /// Question that a language model must answer; null if no model makes this choice.
     pub question: Option<String>,
-    /// Reason why the message contains no usable answer of the language model.
+    /// Reason why the message contains no usable answer of the language model; null if it contains
+    /// one, or if no model makes this choice.
     pub question_failure: Option<String>,
     /// Names of the host functions of the rules. Only an embedding program provides these
     /// functions, so the studio treats their results as missing.

@@ -76,7 +76,7 @@ pub struct ReplaySums {
     pub source: String,
     /// Whether the replayed file is a decision log.
     pub is_log: bool,
-    /// Reason why the replay failed.
+    /// Reason why the replay failed; null if it did not fail.
     pub failure: Option<String>,
     /// Number of lines that were not decided because they contain no valid message.
     pub refused: usize,

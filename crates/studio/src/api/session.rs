@@ -119,7 +119,8 @@ pub struct EntryInfo {
     pub kind: EntryKind,
     /// Doc comment of the entry in the rules.
     pub docs: String,
-    /// Names of the entry's statements (such as routes) in evaluation order, `default` last.
+    /// Names of the entry's statements (such as routes) in evaluation order, `default` last. For a
+    /// workflow, the ids of its nodes.
     pub statements: Vec<String>,
     /// What a test of the entry can expect, as written after `expect`: the statements that can be
     /// chosen, also in tables that the entry jumps to, but never a jump.

@@ -64,7 +64,8 @@ struct LineRead {
     is_too_long: bool,
 }
 
-/// Reads a line into a buffer, without its line break; `None` at the end of the file.
+/// Reads a line into a buffer, without its line break; `None` at the end of the file. If the line
+/// is longer than a message may be, the buffer contains only its start.
 fn next_line(reader: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::Result<Option<LineRead>> {
     buffer.clear();
     let limit = json::MAX_BYTES as u64 + 1;
