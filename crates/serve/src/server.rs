@@ -70,9 +70,9 @@ pub struct Options {
     pub tls: Option<(PathBuf, PathBuf)>,
     /// The origins of websites whose pages may send requests, such as `https://example.com`.
     pub origins: Vec<String>,
-    /// Further host names by which requests may address the service. They matter only at a TCP
-    /// address without tokens. There, a request must name an IP address, `localhost`, or one of
-    /// these hosts.
+    /// Further host names by which requests may address the service. The host name is checked only
+    /// at a TCP address without tokens: there, a request must name an IP address, `localhost`, or
+    /// one of these hosts.
     pub hosts: Vec<String>,
     /// Whether the service may run without tokens at an address that other machines can reach.
     pub open: bool,

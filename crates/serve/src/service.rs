@@ -59,7 +59,7 @@ impl Service {
         self.sets.load_full()
     }
 
-    /// Adds a rule set. The caller must check that no other one has its name.
+    /// Adds a rule set. The caller must check that no other rule set has the same name.
     pub(crate) fn add_set(&self, set: Arc<RuleSet>) {
         self.sets.rcu(|sets| sets.iter().cloned().chain([set.clone()]).collect::<Vec<_>>());
     }

@@ -88,7 +88,7 @@ struct ProjectState {
 }
 
 /// A cached analysis (snapshot), with the modification time and size of each file that it read from
-/// disk. If one of them has changed, the snapshot is out of date.
+/// disk. If one of these files has changed, the snapshot is out of date.
 type CachedSnapshot = (Arc<ProjectSnapshot>, FileStamps);
 
 /// Modification time and size of each file, to detect changes without reading the file. `None` if

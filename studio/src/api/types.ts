@@ -938,7 +938,8 @@ text: string,
  */
 line: number,
 /**
- * Whether the test passes with these rules, according to a run on the server.
+ * Whether the test passes with the requested version of the rules, according to a run on the
+ * server.
  */
 passes: boolean, };
 
@@ -1033,7 +1034,8 @@ refused: number,
  */
 refusals: Array<LineMistake>,
 /**
- * Number of log lines that name no entry (such as a table) of these rules.
+ * Number of log lines whose entry (such as a table) is missing, or is unknown to the rules of
+ * the replay.
  */
 foreign: number,
 /**
@@ -1055,7 +1057,8 @@ bare: number,
  */
 masked: number,
 /**
- * Number of logged decisions for which these rules now choose another statement.
+ * Number of logged decisions for which the rules of the replay choose another statement than
+ * the log.
  */
 otherwise: number,
 /**
@@ -1320,7 +1323,7 @@ context: string | null,
  */
 logged: JsonValue,
 /**
- * The earlier messages of the same session that the history still contains, oldest first.
+ * The earlier messages of the message's session that the history still contains, oldest first.
  */
 history: Array<EarlierMessage>,
 /**

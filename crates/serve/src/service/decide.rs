@@ -69,8 +69,8 @@ impl<'m> DecideRequest<'m> {
         }
     }
 
-    /// True if the request asks for a part of the answer that shows how the rules decide. Then its
-    /// token needs the scope `explain`.
+    /// True if the request asks for a part of the answer that shows how the rules decide. The token
+    /// of such a request needs the scope `explain`.
     pub(crate) fn explains(&self) -> bool {
         self.explain || self.matched || self.why_not.is_some()
     }

@@ -187,11 +187,12 @@ impl Service {
     }
 
     /// Runs a workflow until it ends, or until shortly before the deadline, so that its state can
-    /// still be sent. Nodes may have the kinds `echo`, `loop` and `vote`. These kinds call no other
+    /// still be sent. Nodes may have the kinds `echo`, `loop` and `vote`, which call no other
     /// program. Must run on a thread of the tokio runtime that may block.
     ///
     /// # Errors
     /// If the rules have no such workflow, a node has another kind, or the saved run does not fit
+    /// the workflow. Also if the step limit is too high.
     /// the workflow.
     pub(crate) fn run_workflow(
         &self,

@@ -431,6 +431,7 @@ pub struct MadeTest {
     pub text: String,
     /// Line of the block in `text`, from 1.
     pub line: usize,
-    /// Whether the test passes with these rules, according to a run on the server.
+    /// Whether the test passes with the requested version of the rules, according to a run on the
+    /// server.
     pub passes: bool,
 }

@@ -82,7 +82,8 @@ pub struct ReplaySums {
     pub refused: usize,
     /// The first of the lines that contain no valid message, with their errors.
     pub refusals: Vec<LineMistake>,
-    /// Number of log lines that name no entry (such as a table) of these rules.
+    /// Number of log lines whose entry (such as a table) is missing, or is unknown to the rules of
+    /// the replay.
     pub foreign: usize,
     /// Number of messages that were only recorded in the history, without a decision.
     pub observed: usize,
@@ -94,7 +95,8 @@ pub struct ReplaySums {
     pub bare: usize,
     /// Number of messages that contain values masked by the log.
     pub masked: usize,
-    /// Number of logged decisions for which these rules now choose another statement.
+    /// Number of logged decisions for which the rules of the replay choose another statement than
+    /// the log.
     pub otherwise: usize,
     /// Counts per statement (such as a route), most often chosen first. Included are the statements
     /// of the entries that decided messages, and of the tables to which a `goto` leads from them.
@@ -287,7 +289,7 @@ pub struct RowMessage {
     /// The whole logged decision; null if the line is a plain message.
     #[cfg_attr(test, ts(type = "JsonValue"))]
     pub logged: Json,
-    /// The earlier messages of the same session that the history still contains, oldest first.
+    /// The earlier messages of the message's session that the history still contains, oldest first.
     pub history: Vec<EarlierMessage>,
     /// Number of older messages of the session that the history still contains, but that are
     /// omitted here because there are too many.

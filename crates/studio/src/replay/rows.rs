@@ -106,7 +106,7 @@ impl Replay {
         Ok(matching)
     }
 
-    /// Returns those rows of `candidates` (row indices) whose line in the file contains the text,
+    /// Returns the rows of `candidates` (row indices) whose line in the file contains the text,
     /// ignoring case. In a line with masked values, the text must also be in the line as it is
     /// shown. Otherwise a search could find out a masked value.
     fn rows_with_text(&self, rows: &[Row], candidates: Vec<u32>, text: &str) -> Answer<Vec<u32>> {
