@@ -164,9 +164,9 @@ async fn load(fetcher: &Arc<Fetcher>, bytes: Vec<u8>) -> Result<LiveRules, Watch
     tokio::task::spawn_blocking(move || fetcher.load(bytes)).await?
 }
 
-/// Returns the pause before the next request: `interval`, doubled for each of the last `failures`
-/// requests, which failed, with some random variation. At most [`MAX_FETCH_PAUSE`], unless
-/// `interval` is longer.
+/// Returns the pause before the next request. It is `interval`, doubled for each of the last
+/// `failures` requests, which failed, and shortened at random by at most a quarter. The maximum is
+/// [`MAX_FETCH_PAUSE`], or `interval` if it is longer.
 fn pause_after(interval: Duration, failures: u32) -> Duration {
     let doubled = interval.saturating_mul(2_u32.saturating_pow(failures));
     with_jitter(doubled.min(MAX_FETCH_PAUSE.max(interval)))

@@ -85,8 +85,8 @@ pub(super) fn judge(
 }
 
 /// Returns the context of a payload: values for the `input` that the rules declare. They are taken
-/// from `row_context`, the other fields in the payload's row of a replay. Without a row, they are
-/// the JSON object in `text`; empty without a text.
+/// from `row_context`, the other fields in the payload's row of a replay. Without `row_context`,
+/// they are the JSON object in `text`; empty without a text.
 ///
 /// # Errors
 /// If `text` is not a JSON object.
