@@ -64,15 +64,15 @@ pub struct Options {
     pub address: Address,
     /// The limits on sizes, numbers and times of requests.
     pub limits: Limits,
-    /// The token file; `None` if requests need no token.
+    /// The file that lists the tokens of the clients; `None` if requests need no token.
     pub tokens: Option<PathBuf>,
     /// The files of the certificate chain and of the private key, for TLS. `None` for no TLS.
     pub tls: Option<(PathBuf, PathBuf)>,
     /// The origins of websites whose pages may send requests, such as `https://example.com`.
     pub origins: Vec<String>,
-    /// Further host names by which requests may address the service. They matter only at a TCP
-    /// address without tokens. There, a request must name an IP address, `localhost`, or one of
-    /// these hosts.
+    /// Further host names by which requests may address the service. The host name is checked only
+    /// at a TCP address without tokens: there, a request must name an IP address, `localhost`, or
+    /// one of these hosts.
     pub hosts: Vec<String>,
     /// Whether the service may run without tokens at an address that other machines can reach.
     pub open: bool,
@@ -108,7 +108,8 @@ enum Listener {
 /// The file of a Unix socket. The service removes the file when it stops.
 struct SocketFile {
     path: PathBuf,
-    /// The device number and the inode number, which identify the file.
+    /// The device number and the inode number, which identify the file. `None` if the path was not
+    /// a socket.
     device_and_inode: Option<(u64, u64)>,
 }
 
@@ -384,7 +385,8 @@ async fn listen(address: &Address) -> Result<Listener, StartError> {
     }
 }
 
-/// Accepts connections, and holds the state of which each new connection gets a copy.
+/// Accepts connections. Each new [`Connection`] gets a copy of the router, the app and the stop
+/// signal.
 struct ConnectionAcceptor {
     router: Router,
     app: Arc<App>,

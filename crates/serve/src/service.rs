@@ -59,7 +59,7 @@ impl Service {
         self.sets.load_full()
     }
 
-    /// Adds a rule set. The caller must check that no other one has its name.
+    /// Adds a rule set. The caller must check that no other rule set has the same name.
     pub(crate) fn add_set(&self, set: Arc<RuleSet>) {
         self.sets.rcu(|sets| sets.iter().cloned().chain([set.clone()]).collect::<Vec<_>>());
     }
@@ -124,11 +124,11 @@ impl Service {
     }
 }
 
-/// Parses the body of a request, which must be a JSON object.
+/// Parses the body of a request, which must be a JSON object, into the type `R`.
 ///
 /// # Errors
-/// If the body is not JSON, lacks a field, or has a field of another type. For invalid JSON, this
-/// is the error of the library `rulec`, with its position.
+/// If the body is not JSON, lacks a field, or has a field of another type. The error for invalid
+/// JSON comes from the library `rulec`, and contains the position.
 pub(crate) fn read_request<'b, R: Deserialize<'b>>(body: &'b [u8]) -> Result<R, Problem> {
     read_fields(body).or_else(|wrong| {
         json::parse_object_bytes(body)?;
@@ -136,7 +136,7 @@ pub(crate) fn read_request<'b, R: Deserialize<'b>>(body: &'b [u8]) -> Result<R, 
     })
 }
 
-/// The reason why a text is not the expected JSON object.
+/// The reason why a text is not the JSON object that was expected.
 pub(crate) struct WrongObject {
     /// True if the text is JSON, but not the expected object.
     pub is_json: bool,

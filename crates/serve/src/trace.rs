@@ -14,7 +14,7 @@ pub(crate) struct TraceParent {
     pub trace: TraceId,
     /// The id of the span: 16 lower-case hexadecimal digits.
     pub id: String,
-    /// Whether the caller records the trace, so that the spans of this service are useful.
+    /// Whether the caller records the trace. If not, spans of this service would be useless.
     pub is_sampled: bool,
 }
 

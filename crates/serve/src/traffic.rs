@@ -29,12 +29,13 @@ const SAMPLE_INTERVAL: Duration = Duration::from_millis(200);
 const EXPLAIN_TIME_LIMIT: Duration = Duration::from_millis(200);
 /// Maximum number of near misses that are shown for one message.
 const MAX_NEAR_MISSES: usize = 3;
-/// Maximum number of routes that are listed separately. The numbers of all other routes are added
+/// Maximum number of routes that are listed separately. The counts of all other routes are added
 /// up.
 const MAX_LISTED_ROUTES: usize = 50;
 
-/// Counts events by second. Each cell holds a second in its upper half, and the count of that
-/// second in its lower half. So a cell whose second has passed needs no clearing.
+/// Counts events by second. Each element of `second_cells` holds the number of a second in its
+/// upper 32 bits. The lower 32 bits are the count of this second. So an element whose second is
+/// over can be reused without being cleared.
 #[derive(Debug)]
 pub(crate) struct EventWindow {
     total_events: AtomicU64,
@@ -108,8 +109,9 @@ pub(crate) struct RouteTraffic {
     pub counts: EventCounts,
 }
 
-/// Returns the routes with the most decisions in the last minute, and the sum of the others as
-/// `other`. `routes` may contain a route `other` already, which counts among the others.
+/// Returns the routes with the most decisions in the last minute. All other routes are added up in
+/// one last element, whose name is `other`. `routes` may already contain elements with the name
+/// `other`; they are added to this sum.
 pub(crate) fn busiest(routes: Vec<RouteTraffic>, other: &str) -> Vec<RouteTraffic> {
     let (mut rest, mut routes): (Vec<_>, Vec<_>) = routes.into_iter().partition(|route| route.route == other);
     routes.sort_by(|one, two| {
@@ -196,14 +198,15 @@ impl Traffic {
         }
     }
 
-    /// Returns the number of the current second since `start`; the first second has the number 1.
+    /// Returns the number of the current second since the service started; the first second has the
+    /// number 1.
     pub fn current_second(&self) -> u64 {
         self.service_start.elapsed().as_secs() + 1
     }
 
-    /// Claims the next message, of `length` bytes, as a sample: a message that is stored to be
-    /// explained later. Returns true if the latest claim is old enough and the message is small
-    /// enough. Of several concurrent callers, only one gets true.
+    /// Returns true if the caller must store the next message, of `length` bytes, as a sample (a
+    /// message that is explained later). This requires that the last sample is old enough, and that
+    /// the message is small enough. Of several concurrent callers, only one gets true.
     pub fn claim_sample(&self, length: usize) -> bool {
         let now = u64::try_from(self.service_start.elapsed().as_millis()).unwrap_or(u64::MAX - 1) + 1;
         let last = self.last_sample.load(Ordering::Relaxed);

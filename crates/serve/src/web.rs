@@ -35,7 +35,7 @@ impl WebGuard {
     /// name to which the request is addressed.
     ///
     /// # Errors
-    /// If the website is not in `origins`, or the host name is not allowed.
+    /// If the page comes from a website that is not allowed, or the host name is not allowed.
     pub fn check(&self, request: &Request) -> Result<(), Problem> {
         let headers = request.headers();
         // A page can send some requests without the header `Origin`. The page cannot read their

@@ -45,7 +45,8 @@ impl RequestError {
         RequestError::new(StatusCode::UNPROCESSABLE_ENTITY, "errors", message)
     }
 
-    /// Returns the error for a request during which the studio or the operating system failed.
+    /// Returns the error for a request during which the studio or the operating system failed, or
+    /// which was cancelled.
     pub fn broken(message: impl Into<Message>) -> RequestError {
         RequestError::new(StatusCode::INTERNAL_SERVER_ERROR, "broken", message)
     }

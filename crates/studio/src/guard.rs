@@ -25,7 +25,7 @@ pub(crate) const TOKEN_HEADER: &str = "x-rulec-token";
 const PAGE_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
     font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Decides which requests may use a studio: those with its token, host and origin.
+/// Decides which requests may use a studio: requests with the studio's token, host and origin.
 #[derive(Clone)]
 pub(crate) struct AccessGate {
     pub studio: Arc<Studio>,

@@ -1,6 +1,6 @@
-//! Keys: stable names of statements, such as `routes/refunds`. API responses with counts, rows,
-//! maps and decisions use the same keys. A statement also has the same key in every version of the
-//! rules.
+//! Keys of statements, such as `routes/refunds`. API responses with counts, rows, maps and
+//! decisions use the same keys. A key consists of the names of the table and the statement. So a
+//! statement has the same key in all versions of the rules in which it keeps its name.
 
 use rulec_eval::decision::Chosen;
 use rulec_report::drawing;

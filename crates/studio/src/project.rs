@@ -88,7 +88,7 @@ struct ProjectState {
 }
 
 /// A cached analysis (snapshot), with the modification time and size of each file that it read from
-/// disk. If one of them has changed, the snapshot is out of date.
+/// disk. If one of these files has changed, the snapshot is out of date.
 type CachedSnapshot = (Arc<ProjectSnapshot>, FileStamps);
 
 /// Modification time and size of each file, to detect changes without reading the file. `None` if
@@ -105,7 +105,8 @@ pub(crate) fn lock_saving() -> MutexGuard<'static, ()> {
     SAVING_LOCK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A loader that returns the editor's text for edited files, and reads other files from disk.
+/// A loader that returns the editor's text for edited files, and reads other files with the loader
+/// `files`. Hidden files are not found.
 struct EditedLoader<'a> {
     project: &'a Project,
     files: &'a dyn Loader,
@@ -255,8 +256,8 @@ impl Project {
         }
     }
 
-    /// Sets the editor's unsaved text of a file; `None` discards it. Returns the analysis of the
-    /// texts with all unsaved changes.
+    /// Sets the editor's unsaved text of a file. `None`, or a text that equals the text on disk,
+    /// discards the unsaved text. Returns the analysis of the texts with all unsaved changes.
     pub fn set_draft(&self, file: &str, text: Option<String>) -> Answer<Arc<ProjectSnapshot>> {
         let saved = self.snapshot(false);
         let id = saved.find_file(file);

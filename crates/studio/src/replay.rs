@@ -98,7 +98,7 @@ struct Row {
     recorded_chosen_and_target: [u32; 2],
 }
 
-/// The line of a message that was recorded in the history, but not decided.
+/// The line of a message that should only be recorded in the history, and not be decided.
 #[derive(Clone, Copy, Debug)]
 struct ObservedLine {
     file_line: FileLine,
@@ -107,7 +107,7 @@ struct ObservedLine {
     session_hash: u32,
 }
 
-/// Marks a `u32` field of [`Row`] whose value is unknown.
+/// Value of a `u32` field of [`Row`] or [`ObservedLine`] that is unknown or missing.
 const UNKNOWN_NUMBER: u32 = u32::MAX;
 
 /// Results of a replay that were collected so far.
@@ -154,9 +154,9 @@ impl Replay {
         self.results.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Creates a replay that has not yet decided any message. The pair contains the rules that
-    /// decide, and the older rules to compare with, if any. If `show_private` is false, responses
-    /// mask the values of private fields.
+    /// Creates a replay that has not yet decided any message. `snapshot` contains the rules that
+    /// decide, and `older_snapshot` the older rules to compare with, if any. If `show_private` is
+    /// false, responses mask the values of private fields.
     pub fn new(
         id: usize,
         source: Arc<MessageFile>,

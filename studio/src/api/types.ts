@@ -115,8 +115,8 @@ errors: number,
  */
 first_error: string | null,
 /**
- * Names of the targets of the rules, such as handlers, in source order. The page gives each of
- * them a colour by its position.
+ * Names of the targets of the rules, without duplicates; declared handlers come first. The
+ * page gives each of them a colour by its position.
  */
 targets: Array<string>,
 /**
@@ -146,7 +146,8 @@ kind: EntryKind,
  */
 docs: string,
 /**
- * Names of the entry's statements (such as routes) in evaluation order, `default` last.
+ * Names of the entry's statements (such as routes) in evaluation order, `default` last. For a
+ * workflow, the ids of its nodes.
  */
 statements: Array<string>,
 /**
@@ -403,8 +404,8 @@ fields: string,
  */
 decision: EarlierDecision | null,
 /**
- * Position of the message in the history, to which the explanation refers; null if the rules
- * do not read the message.
+ * Position of the message among all recorded messages of the session, from 0. The explanation
+ * refers to the message by this position. Null if the rules do not read the message.
  */
 position: number | null,
 /**
@@ -462,7 +463,8 @@ left_out: Array<LeftOut>,
  */
 question: string | null,
 /**
- * Reason why the message contains no usable answer of the language model.
+ * Reason why the message contains no usable answer of the language model; null if it contains
+ * one, or if no model makes this choice.
  */
 question_failure: string | null,
 /**
@@ -492,7 +494,7 @@ expected: string,
  */
 found: string,
 /**
- * Likely cause of the violation.
+ * Likely cause of the violation; null if none is known.
  */
 hint: string | null, };
 
@@ -522,7 +524,7 @@ export type Mistake = {
  */
 message: string,
 /**
- * Suggested correction of the JSON error.
+ * Suggested correction of the JSON error; null if there is none.
  */
 help: string | null,
 /**
@@ -644,7 +646,8 @@ export type Judged = {
  */
 outcome: string,
 /**
- * Payload kind to use instead of the rejected payload's kind.
+ * Payload kind to use instead of the kind of the rejected payload. Null if the payload was not
+ * rejected, or if the rules declare no `fallback` for its kind.
  */
 fallback: string | null,
 /**
@@ -855,7 +858,7 @@ to: string,
  */
 ready: boolean,
 /**
- * Whether the workflow's edge leads back to an earlier node.
+ * Whether the output was delivered along an edge that leads back to an earlier node.
  */
 loop_back: boolean,
 /**
@@ -935,7 +938,8 @@ text: string,
  */
 line: number,
 /**
- * Whether the test passes with these rules, according to a run on the server.
+ * Whether the test passes with the requested version of the rules, according to a run on the
+ * server.
  */
 passes: boolean, };
 
@@ -957,7 +961,8 @@ source: number,
  */
 entry: string | null,
 /**
- * Older version of the rules whose results are compared with the new results.
+ * Older version of the rules whose results are compared with the new results; null for no
+ * comparison.
  */
 against: Version | null, };
 
@@ -1017,7 +1022,7 @@ source: string,
  */
 is_log: boolean,
 /**
- * Reason why the replay failed.
+ * Reason why the replay failed; null if it did not fail.
  */
 failure: string | null,
 /**
@@ -1029,7 +1034,8 @@ refused: number,
  */
 refusals: Array<LineMistake>,
 /**
- * Number of log lines that name no entry (such as a table) of these rules.
+ * Number of log lines whose entry (such as a table) is missing, or is unknown to the rules of
+ * the replay.
  */
 foreign: number,
 /**
@@ -1051,12 +1057,13 @@ bare: number,
  */
 masked: number,
 /**
- * Number of logged decisions for which these rules now choose another statement.
+ * Number of logged decisions for which the rules of the replay choose another statement than
+ * the log.
  */
 otherwise: number,
 /**
- * Counts per statement (such as a route), most often chosen first. All tables that messages
- * reach are included.
+ * Counts per statement (such as a route), most often chosen first. Included are the statements
+ * of the entries that decided messages, and of the tables to which a `goto` leads from them.
  */
 counts: Array<StatementCount>,
 /**
@@ -1114,7 +1121,8 @@ to: string,
  */
 count: number,
 /**
- * Number of messages for which the older version or the log chose the statement.
+ * Number of messages for which the older version or the log chose the statement; null if the
+ * replay compares with neither.
  */
 before: number | null,
 /**
@@ -1122,11 +1130,13 @@ before: number | null,
  */
 never: string | null,
 /**
- * Median duration of the handler according to the log, in microseconds.
+ * Median duration of the statement's handler according to the log, in microseconds; null if
+ * the log contains none.
  */
 median_us: number | null,
 /**
- * Longest duration of the handler according to the log, in microseconds.
+ * Longest duration of the statement's handler according to the log, in microseconds; null if
+ * the log contains none.
  */
 longest_us: number | null, };
 
@@ -1256,7 +1266,7 @@ export type Row = {
  */
 line: number,
 /**
- * Time of the message, in milliseconds since 1970.
+ * Time of the message, in milliseconds since 1970; null if it is unknown.
  */
 time: number | null,
 /**
@@ -1277,7 +1287,7 @@ before: string | null,
  */
 flipped: boolean,
 /**
- * Duration of the handler according to the log, in microseconds.
+ * Duration of the handler according to the log, in microseconds; null if it is unknown.
  */
 elapsed_us: number | null,
 /**
@@ -1313,7 +1323,7 @@ context: string | null,
  */
 logged: JsonValue,
 /**
- * The earlier messages of the same session that the history still contains, oldest first.
+ * The earlier messages of the message's session that the history still contains, oldest first.
  */
 history: Array<EarlierMessage>,
 /**
@@ -1337,8 +1347,8 @@ export type Map = {
  */
 tables: Array<MapTable>,
 /**
- * Names of the targets of the rules, such as handlers, in source order. The page gives each of
- * them a colour by its position.
+ * Names of the targets of the rules, without duplicates; declared handlers come first. The
+ * page gives each of them a colour by its position.
  */
 targets: Array<string>,
 /**
@@ -1421,7 +1431,8 @@ to: string,
  */
 goto: string | null,
 /**
- * Access path: how the index finds the statement.
+ * Access path: how the index finds the statement. Null if the statement has no access path,
+ * such as a default.
  */
 found: HowFound | null,
 /**
@@ -1433,7 +1444,7 @@ steps: number,
  */
 findings: Array<MapFinding>,
 /**
- * Source span of the statement.
+ * Source span of the statement; null if it is unknown.
  */
 place: SourceRange | null, };
 
@@ -1473,7 +1484,7 @@ code: string,
  */
 message: string,
 /**
- * Suggested correction for the finding.
+ * Suggested correction for the finding; null if there is none.
  */
 help: string | null, };
 
@@ -1554,7 +1565,8 @@ from: number,
  */
 to: number,
 /**
- * Condition under which the router takes this edge.
+ * Condition under which the router takes this edge; empty if no router chooses among the
+ * edges.
  */
 label: string,
 /**
@@ -1576,7 +1588,8 @@ table: string,
  */
 columns: Array<Column>,
 /**
- * Rows of the decision table in evaluation order, the default last.
+ * Rows of the decision table: enabled statements in evaluation order, then disabled
+ * statements, then the default.
  */
 rows: Array<TableRow>,
 /**
@@ -1635,11 +1648,13 @@ others: Array<string>,
  */
 to: string,
 /**
- * Whether the row is disabled. Disabled rows follow the others.
+ * Whether the row's statement is disabled. Disabled rows follow all enabled rows except the
+ * default.
  */
 disabled: boolean,
 /**
- * Whether the row can be changed in the table.
+ * Whether the row can be changed in the table: true for routes, false for other statements and
+ * for the default.
  */
 editable: boolean,
 /**
@@ -1656,7 +1671,7 @@ export type Gap = {
  */
 message: string,
 /**
- * Example message in the gap, as JSON text.
+ * Example message in the gap, as JSON text; null if none was found.
  */
 example: string | null, };
 
@@ -1855,7 +1870,7 @@ code: string,
  */
 message: string,
 /**
- * Suggested correction of the diagnosed text.
+ * Suggested correction of the diagnosed text; null if there is none.
  */
 help: string | null,
 /**
@@ -1957,7 +1972,7 @@ export type TestRun = {
  */
 name: string,
 /**
- * Span of the test's name in the source text.
+ * Span of the test's name in the source text; null if it is unknown.
  */
 place: SourceRange | null,
 /**
@@ -2161,7 +2176,7 @@ export type AskReport = {
  */
 version: Version,
 /**
- * Id of a replay whose counts the report should include.
+ * Id of a replay whose counts the report should include; null for a report without a replay.
  */
 replay: number | null, };
 
@@ -2282,12 +2297,13 @@ line: number,
  */
 tried: number,
 /**
- * Number of times that the statement was chosen or the condition was true.
+ * For a statement, how often it was chosen. For a condition, how often it was true. For a
+ * payload rule, how often it was violated.
  */
 yes: number,
 /**
- * Number of times that the statement was tried but not chosen, or that the condition was not
- * true.
+ * For a statement, how often it was tried but not chosen. For a condition, how often it was
+ * false, and not unknown. For a payload rule, how often it was not violated.
  */
 no: number,
 /**

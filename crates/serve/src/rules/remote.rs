@@ -27,8 +27,8 @@ pub struct RemoteSource {
     pub url: String,
     /// The bearer token that the server of the rules requires; `None` if it requires none.
     pub token: Option<Secret>,
-    /// The time between two requests for a new version. After failures, the time doubles up to ten
-    /// minutes.
+    /// The time between two requests for a new version. After each failed request, this time
+    /// doubles, up to ten minutes.
     pub interval: Duration,
     /// Maximum time of a request, until the last byte of its response.
     pub time: Duration,
@@ -45,7 +45,9 @@ impl RemoteSource {
     }
 }
 
-/// Checks that no attacker on the network can replace the rules or read the token.
+/// Returns an error if an attacker on the network could replace the rules or read the token. The
+/// address must use TLS, with two exceptions: an address on this machine, and signed rules
+/// (`requires_signature`) that need no token.
 fn check_address(remote: &RemoteSource, requires_signature: bool) -> Result<(), Message> {
     let uri = remote.url.parse::<Uri>().ok();
     let host = uri.as_ref().and_then(Uri::host).unwrap_or_default();
@@ -60,7 +62,7 @@ fn check_address(remote: &RemoteSource, requires_signature: bool) -> Result<(), 
     }
 }
 
-/// Fetches the rules of one address, and loads them.
+/// The HTTP request for the rules at one address, and the compiler that loads the response.
 struct Fetcher {
     client: HttpClient,
     request: Request,
@@ -93,7 +95,12 @@ impl Fetcher {
         self.client.fetch(&self.request, tag).await
     }
 
-    /// Compiles or decodes the fetched bytes. Blocks the thread.
+    /// Loads the fetched rules: decodes an artifact, or compiles the text of rules. Blocks the
+    /// thread.
+    ///
+    /// # Errors
+    /// If the rules do not compile, the bytes are blank, or the required signature is missing or
+    /// wrong.
     fn load(&self, bytes: Vec<u8>) -> Result<LiveRules, WatchError> {
         if artifact::is_artifact(&bytes) {
             return Ok(self.compiler.load_artifact(&bytes)?.into());
@@ -109,7 +116,8 @@ impl Fetcher {
     }
 }
 
-/// A loader that knows only one text, so that the text can import no other file.
+/// A loader of rule files that has only the text of the main file. So an import of another file
+/// fails.
 struct OneFileLoader<'t> {
     name: &'t str,
     bytes: Vec<u8>,
@@ -129,7 +137,8 @@ struct SeenDocument {
     refusal: Option<String>,
 }
 
-/// Fetches the rules of an address, and starts a task that regularly asks for new versions.
+/// Fetches and loads the rules of an address as the rule set `name`. Then starts a task that
+/// regularly asks the address for new versions.
 pub(super) async fn open(
     name: &str,
     remote: &RemoteSource,
@@ -155,13 +164,16 @@ async fn load(fetcher: &Arc<Fetcher>, bytes: Vec<u8>) -> Result<LiveRules, Watch
     tokio::task::spawn_blocking(move || fetcher.load(bytes)).await?
 }
 
-/// Returns the pause before the next request, after `failures` failures in a row.
+/// Returns the pause before the next request. It is `interval`, doubled for each of the last
+/// `failures` requests, which failed, and shortened at random by at most a quarter. The maximum is
+/// [`MAX_FETCH_PAUSE`], or `interval` if it is longer.
 fn pause_after(interval: Duration, failures: u32) -> Duration {
     let doubled = interval.saturating_mul(2_u32.saturating_pow(failures));
     with_jitter(doubled.min(MAX_FETCH_PAUSE.max(interval)))
 }
 
-/// Asks for new versions of the rules until their rule set is dropped.
+/// Regularly asks for a new version of the rules, and loads it into the rule set. Ends when the
+/// rule set is dropped. A notification of `check_signal` causes a request at once.
 async fn poll_address(
     set: Weak<RuleSet>,
     fetcher: Arc<Fetcher>,

@@ -43,8 +43,9 @@ impl RuleSource {
     }
 }
 
-/// Loads the rules of each source, and watches the sources. If `trusted` has keys, loads only
-/// artifacts (compiled rules) that one of the keys has signed.
+/// Loads the rules of each source, and watches the sources for changes. If `trusted` has keys,
+/// loads only artifacts (compiled rules) that one of the keys has signed. `history` opens the
+/// stores of histories; without it, histories are kept in memory.
 ///
 /// Must run inside a tokio runtime.
 ///

@@ -6,20 +6,26 @@ use rulec::{LiveRules, Rules, TableKind, artifact};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use time::OffsetDateTime;
 
-/// A version of the rules. Data that takes long to compute is computed on first use.
+/// A version of the rules. Data that takes long to compute, such as the intent classifier, is
+/// computed on first use.
 pub(crate) struct Version {
     live: LiveRules,
-    /// The cause of the version: `source`, `edit`, `rollback`, `promotion` or `shadow`.
+    /// What created the version. `source`: the rules were loaded from their source. `edit`: a
+    /// request edited them. `rollback`: earlier rules came into force again. `shadow`: the version
+    /// is a candidate that is only compared with the version in force. `promotion`: such a
+    /// candidate came into force.
     origin: &'static str,
     in_force_since: OffsetDateTime,
-    /// The name of the entry (such as a table) that decides if a request names no entry. An error
-    /// with the names of all entries if the request must name one.
+    /// The name of the entry (such as a table) that decides if a request names no entry. If the
+    /// rules have several entries and no default, an error with the names of all entries. An empty
+    /// error if the rules have no entry.
     default_entry: Result<String, Vec<String>>,
     /// Whether the rules have flows that an intent classifier can choose.
     has_intents: bool,
     /// Whether the rules read earlier messages, which the service must then record.
     has_history: bool,
-    /// Whether some decisions need [`DerivedData`], which must then be computed first.
+    /// Whether some requests need the [`DerivedData`], which take long to compute. True if the
+    /// rules have a history, intents or a choice.
     needs_derived_data: bool,
     derived: OnceLock<DerivedData>,
     /// Held while a thread computes the derived data, so that concurrent requests compute them only
@@ -27,7 +33,8 @@ pub(crate) struct Version {
     derive_lock: Mutex<()>,
 }
 
-/// Data that takes long to compute from the rules.
+/// Data that take long to compute from the rules: the rules with all edits compiled in, the intent
+/// classifier, and the hash.
 struct DerivedData {
     rules: Rules,
     /// The generation (version number of the rule set) to which `rules` belongs.
@@ -56,8 +63,8 @@ impl Version {
         }
     }
 
-    /// Returns a new version for the live rules of this version, which the caller has just edited.
-    /// This version may hold data that were computed from the rules before the edit.
+    /// Returns the version to use after an edit of this version's live rules. It shares the live
+    /// rules, but has no derived data, because this version's data may lack the edit.
     pub fn edited(&self) -> Version {
         // A route that was inserted into rules without routes becomes an entry only when the edits
         // are merged.

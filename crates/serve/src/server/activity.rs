@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-/// Maximum number of bytes of an answer that hyper gets at once. So even a slow client shows
-/// progress: it receives parts of this size one after another.
+/// Maximum number of bytes of an answer that hyper gets at once. When hyper asks for the next part,
+/// the client has received data. So small parts show that a slow client is still receiving.
 const MAX_BODY_PART_BYTES: usize = 64 << 10;
 
 /// The open requests of one connection, and when its client last made progress.

@@ -55,7 +55,7 @@ impl TlsFiles {
         Ok(())
     }
 
-    /// Begins the TLS handshake of a new connection.
+    /// Begins the TLS handshake of a new connection, with the current TLS settings.
     pub fn accept(&self, stream: TcpStream) -> Accept<TcpStream> {
         TlsAcceptor::from(self.config.load_full()).accept(stream)
     }

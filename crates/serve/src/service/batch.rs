@@ -31,7 +31,7 @@ pub(crate) struct BatchSettings {
 
 impl BatchSettings {
     /// Combines two groups of settings. A name that `self` lacks is taken from `other`. A flag is
-    /// set if one of both groups sets it.
+    /// set if it is set in at least one of the two groups.
     pub fn with_fallback(self, other: BatchSettings) -> BatchSettings {
         BatchSettings {
             rules: self.rules.or(other.rules),
@@ -166,7 +166,8 @@ impl Batch {
     }
 }
 
-/// The answers of a block while they are written.
+/// Writes the answers of one block. Also collects the receipts, with which it waits until the
+/// decisions are in the decision log.
 struct BlockAnswers<'b> {
     batch: &'b Batch,
     log: Option<&'b DecisionLog>,
@@ -176,8 +177,11 @@ struct BlockAnswers<'b> {
 }
 
 impl BlockAnswers<'_> {
-    /// Waits until the lines of the decisions are in the decision log, if its mode requires that.
-    /// Returns the answers as bytes.
+    /// Waits until the lines of the decisions are in the decision log, if the mode of the log
+    /// requires that. Returns the answers as bytes.
+    ///
+    /// # Errors
+    /// If the log cannot be written, or the deadline passes first.
     fn finish(self) -> Result<Vec<u8>, Problem> {
         let BlockAnswers { answer_bytes, receipts, deadline, .. } = self;
         let written = async {
@@ -190,7 +194,8 @@ impl BlockAnswers<'_> {
         Ok(answer_bytes)
     }
 
-    /// Answers one message, or writes its error as its answer. `number` is the number of its line.
+    /// Appends the answer to one message; if the message cannot be decided, its answer is the
+    /// error. `number` is the number of the message's line.
     ///
     /// # Errors
     /// If the decision log still has no memory for the decision at the deadline.

@@ -69,8 +69,8 @@ impl<'m> DecideRequest<'m> {
         }
     }
 
-    /// True if the request asks for a part of the answer that shows how the rules decide. Then its
-    /// token needs the scope `explain`.
+    /// True if the request asks for a part of the answer that shows how the rules decide. The token
+    /// of such a request needs the scope `explain`.
     pub(crate) fn explains(&self) -> bool {
         self.explain || self.matched || self.why_not.is_some()
     }
@@ -167,7 +167,7 @@ pub(super) struct Answered {
     pub receipt: Receipt,
 }
 
-/// An answer, with the explanation why the route in `why_not` was not chosen.
+/// An answer, with the explanation `why_not` if the request asks why a route was not chosen.
 #[derive(Serialize)]
 struct WithWhyNot<'a, A> {
     #[serde(flatten)]
@@ -180,7 +180,9 @@ impl Service {
     /// Decides one message, counts the decision, and adds it to the decision log.
     ///
     /// # Errors
-    /// If the service has no such rules, entry or route, or the message is not a JSON object.
+    /// If the service has no such rules, entry or route, or the message is not a JSON object. Also
+    /// if the limit `deadline` is exceeded, the decision log has no memory left, or the message
+    /// cannot be recorded.
     pub fn decide(&self, request: &DecideRequest<'_>) -> Result<Decided, Problem> {
         self.decide_before_deadline(request, Deadline::after(self.limits().deadline), None)
     }
@@ -198,11 +200,10 @@ impl Service {
     }
 
     /// Decides one message before the deadline, counts the decision, and adds it to the decision
-    /// log.
+    /// log. `trace` is the trace id that the caller has sent.
     ///
     /// # Errors
-    /// As [`Service::decide`], or if the deadline has passed, or the decision log has no memory
-    /// left.
+    /// As [`Service::decide`].
     pub(crate) fn decide_before_deadline(
         &self,
         request: &DecideRequest<'_>,
@@ -237,9 +238,9 @@ impl Service {
 }
 
 impl Decider<'_> {
-    /// Decides the message `text`, counts the decision, and appends the answer to `out`. `line` is
-    /// the number of the message's line; if it is not `None`, the answer contains it. `reservation`
-    /// is the memory that the decision log has reserved.
+    /// Decides the message `text`, counts the decision, and appends the answer to `out`. If `line`,
+    /// the number of the message's line, is not `None`, the answer contains it. `reservation` is
+    /// the memory that is reserved for this message in the decision log.
     pub fn answer(
         &self,
         text: &[u8],
@@ -300,10 +301,11 @@ impl Decider<'_> {
         self.version.has_intents() && decision.kind() == TableKind::Flows && is_undecided
     }
 
-    /// Decides with the fully compiled rules, and with the history if the rules read one. So the
-    /// explanation and the other parts come from the same rules as the decision. Also returns the
-    /// earlier messages that the decision has read, if they were kept. They are not kept if neither
-    /// the answer nor live traffic (`is_sample`) needs them, or if they are too many.
+    /// Decides with the rules into which all edits are compiled, and with the history if the rules
+    /// read one. Appends the answer, with all parts that the request asks for, to `out`.
+    ///
+    /// Also returns the earlier messages that the decision has read. `None` if neither the answer
+    /// nor the live traffic (`is_sample`) needs them, or if there are too many.
     fn write_answer(
         &self,
         text: &[u8],

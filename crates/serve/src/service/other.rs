@@ -33,11 +33,12 @@ pub(crate) struct JudgeRequest<'m> {
     /// The object that rules can read as `options`.
     #[serde(borrow, default)]
     pub options: Option<&'m RawValue>,
-    /// Whether warnings and unchecked rules count as violations.
+    /// Whether warnings count as violations, and also rules that cannot be evaluated.
     #[serde(default)]
     pub strict: bool,
-    /// The message that the payload belongs to: the fields of `input`. It selects the history that
-    /// rules read. Without it, the history is empty.
+    /// The message that the payload belongs to, with the fields of `input`. Its history key (such
+    /// as a user id) selects the history that the rules read. Without a message, the history is
+    /// empty.
     #[serde(borrow, default)]
     pub message: Option<&'m RawValue>,
     /// Whether to record the message in the history, whatever the judgement is.
@@ -76,8 +77,8 @@ struct WorkflowAnswer {
     not_saved: Option<String>,
 }
 
-/// Maximum number of steps of a workflow run, which bounds the size of its report. A resumed run
-/// counts its earlier steps too.
+/// Maximum number of node calls in a workflow run, which bounds the size of its report. The calls
+/// of a resumed run before it was saved count too.
 pub(crate) const MAX_WORKFLOW_STEPS: usize = 10_000;
 /// Estimated number of bytes that a request to resume a run needs in addition to the saved run.
 const RESUME_REQUEST_BYTES: usize = 256;
@@ -107,7 +108,7 @@ pub(crate) struct ObserveRequest<'m> {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct TestRequest {
     pub rules: Option<String>,
-    /// Whether the outcome of a failed test has the explanation of its decision.
+    /// Whether the outcome of a failed test contains an explanation of the decision.
     pub explain: bool,
     /// The language of the sentences in the outcomes, such as `en` or `zh`.
     pub language: Option<String>,
@@ -126,7 +127,11 @@ fn read_object(text: Option<&RawValue>) -> Result<Map<String, Json>, Problem> {
     text.map_or_else(|| Ok(Map::new()), |text| Ok(parse_object_bytes(text.get().as_bytes())?))
 }
 
-/// Parses the message of a request.
+/// Parses the message of a request to `rules`. If the message is nested too deep, counts this in
+/// the metrics of `set`.
+///
+/// # Errors
+/// If the text is not a JSON object.
 pub(super) fn parse_message(set: &RuleSet, rules: &Rules, text: &RawValue) -> Result<Json, Problem> {
     let message = rules.parse_message(text.get().as_bytes());
     Ok(Json::Object(message.inspect_err(|error| set.metrics().count_depth(error))?))
@@ -182,11 +187,12 @@ impl Service {
     }
 
     /// Runs a workflow until it ends, or until shortly before the deadline, so that its state can
-    /// still be sent. Nodes may have the kinds `echo`, `loop` and `vote`. These kinds call no other
+    /// still be sent. Nodes may have the kinds `echo`, `loop` and `vote`, which call no other
     /// program. Must run on a thread of the tokio runtime that may block.
     ///
     /// # Errors
     /// If the rules have no such workflow, a node has another kind, or the saved run does not fit
+    /// the workflow. Also if the step limit is too high.
     /// the workflow.
     pub(crate) fn run_workflow(
         &self,
@@ -230,8 +236,8 @@ impl Service {
         to_json_bytes(&WorkflowAnswer { complete, report, saved, not_saved })
     }
 
-    /// Returns the JSON text of a saved run. If a request cannot contain so long a text, returns
-    /// the reason instead.
+    /// Returns the JSON text of a saved run, as the first of two values. If the text is longer than
+    /// a later request may be, returns instead, as the second value, the reason why it is left out.
     fn saved_run_text(&self, saved: &SavedRun) -> Result<(Option<Box<RawValue>>, Option<String>), Problem> {
         let text = to_raw_value(saved);
         let text = text.map_err(|error| Problem::broken(format!("the run cannot be saved: {error}")))?;

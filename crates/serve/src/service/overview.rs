@@ -10,8 +10,8 @@ use rulec_lang::value::format_datetime;
 use serde_json::{Map, Value as Json, json};
 
 impl Service {
-    /// Returns a short description of every rule set, and the end of the decision log, as JSON
-    /// text.
+    /// Returns a short description of every rule set, and the number and hash of the last line in
+    /// the decision log, as JSON text.
     ///
     /// # Errors
     /// If edited rules do not compile, which would be a bug in the library.

@@ -15,8 +15,8 @@ pub(super) fn read_language(name: Option<&str>) -> Result<Language, Problem> {
         .ok_or_else(|| Problem::invalid(format!("`{name}` is no language of rulec; write `en` or `zh`")))
 }
 
-/// Returns the generation (version number) of the rules in force. It must be the one that the
-/// request expects, if the request expects one.
+/// Checks that the rules in force have the generation (version number) that a request expects;
+/// `None` if the request accepts any. Returns the generation of the rules in force.
 ///
 /// # Errors
 /// If the rules in force have another generation.

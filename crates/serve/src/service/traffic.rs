@@ -55,8 +55,9 @@ impl Service {
     }
 }
 
-/// Masks the credentials of `messages` (the message and its history) where the explanation repeats
-/// them. `None` if the explanation cannot be masked.
+/// Masks credentials in an explanation, such as the value of a header `Authorization`. The
+/// credentials are found in `messages`: the explained message and its history. `None` if the
+/// explanation cannot be masked.
 fn mask_credentials(explanation: Explanation, messages: Vec<Json>) -> Option<Explanation> {
     let credentials = Credentials::mask_in(&mut Json::Array(messages));
     if credentials.is_empty() {

@@ -32,7 +32,8 @@ pub(crate) struct WhyRequest<'m> {
     pub generation: Option<u64>,
 }
 
-/// The explanation of a decision, and further facts that `rulec why` prints.
+/// The answer to a [`WhyRequest`]: the explanation of a decision, and the other data that `rulec
+/// why` prints.
 #[derive(Serialize)]
 struct WhyAnswer<'a> {
     generation: u64,
@@ -44,10 +45,12 @@ struct WhyAnswer<'a> {
     /// The question for a language model; `None` if the decision needs no model.
     #[serde(skip_serializing_if = "Option::is_none")]
     question: Option<&'a str>,
-    /// The reason why the language model's answer could not be used; `None` if it could.
+    /// The reason why the language model's answer could not be used. `None` if it could, or if the
+    /// decision needs no model.
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<String>,
-    /// The reason why the recorded messages may be incomplete: `no_key` or `dropped`.
+    /// The reason why recorded messages may be missing: `no_key` if the message has no history key,
+    /// `dropped` if the history had too many messages. `None` if the history is complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     history_gap: Option<&'static str>,
 }
@@ -88,8 +91,8 @@ impl Service {
     }
 }
 
-/// Explains a decision, which the intent classifier makes if no keyword pattern chooses a flow.
-/// Values of `@private` fields are masked.
+/// Explains the decision of an entry (such as a table) about a message. Among flows, the intent
+/// classifier decides if no keyword pattern matches. Values of `@private` fields are masked.
 ///
 /// # Errors
 /// If edited rules do not compile, which would be a bug in the library.

@@ -46,8 +46,9 @@ pub(crate) fn decide(studio: &Arc<Studio>, request: Decide) -> Answer<Decided> {
     Ok(Decided::Decision(Decision { history: history.shown, ..decision }))
 }
 
-/// Explains which statement an entry (such as a table) chooses for a message. For the entry
-/// `flows`, which combines all flows of the rules, the intent classifier may choose the flow.
+/// Explains the decision of an entry (such as a table) about a message. For the entry `flows`,
+/// which combines all flows of the rules, the intent classifier may choose the flow. Values of
+/// `@private` fields are masked, unless `show_private` is true.
 pub(crate) fn explain(
     snapshot: &ProjectSnapshot,
     rules: &Rules,

@@ -88,7 +88,7 @@ pub(crate) fn record_fields(
     record.fields.iter().map(field).collect()
 }
 
-/// Returns the form fields for a payload of this kind (one `payload` statement).
+/// Returns the form fields for a payload, as its `payload` statement declares them.
 pub(crate) fn payload_fields(payload: &Payload) -> Vec<FormField> {
     object_fields(&payload.object)
 }
@@ -125,9 +125,9 @@ fn control_for_type(ty: &Ty) -> Control {
     }
 }
 
-/// Returns the example message that fills a new form: the message of the first test of the main
-/// routes. Without such a test, each field gets a default value. A message with private values is
-/// used only if `show_private` is true.
+/// Returns the example message that fills a new form: the message of the first test of the routes
+/// outside any table. Without such a test, each field gets a default value. A message with private
+/// values is used only if `show_private` is true.
 pub(crate) fn example_message(program: &Program, fields: &[FormField], show_private: bool) -> Json {
     let is_shown = |message: &Json| show_private || mask_message(program, message) == *message;
     let is_example = |test: &&rulec_sema::hir::Test| test.entry.0 == 0 && is_shown(&test.message);

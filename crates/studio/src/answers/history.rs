@@ -24,8 +24,9 @@ pub(crate) struct RequestHistory {
     pub shown: History,
     /// The messages that the decision can read, oldest first.
     pub recorded: Vec<RecordedMessage>,
-    /// Number of recorded messages that the history no longer contains. The rules limit the age and
-    /// the number of messages, so the oldest ones were removed.
+    /// Number of recorded messages that the decision cannot read. The rules limit the age and the
+    /// number of messages, so the oldest ones were removed. If the decided message has no history
+    /// key, all messages count as removed.
     pub removed_count: usize,
 }
 
@@ -36,7 +37,7 @@ pub(crate) struct RecordedMessage {
     /// The decision about the message; `None` if the message was observed (recorded without a
     /// decision).
     pub decision: Option<EarlierDecision>,
-    /// Index of the message in the request.
+    /// Index of the message among the earlier messages of the request.
     message_index: usize,
 }
 
@@ -133,8 +134,8 @@ pub(crate) fn request_history(
 }
 
 /// Returns the history that a decision about the message on line `line` of a replay reads.
-/// `session` contains the earlier messages of its session. Empty if `session` is empty, or if the
-/// rules do not compile.
+/// `session` contains the earlier messages of the message's session. The history is empty if
+/// `session` is empty, or if the rules do not compile.
 pub(crate) fn replayed_history(
     studio: &Studio,
     replay: &Replay,

@@ -84,9 +84,12 @@ pub(super) fn judge(
     }))
 }
 
-/// Returns the context of a payload: values for the `input` that the rules declare. They come from
-/// the row of a replay if the row has them, otherwise from the JSON in `text`. Empty without a
-/// text.
+/// Returns the context of a payload: values for the `input` that the rules declare. They are taken
+/// from `row_context`, the other fields in the payload's row of a replay. Without `row_context`,
+/// they are the JSON object in `text`; empty without a text.
+///
+/// # Errors
+/// If `text` is not a JSON object.
 pub(crate) fn payload_context(
     rules: &Rules,
     text: Option<&str>,
@@ -103,6 +106,9 @@ pub(crate) fn payload_context(
 
 /// Returns a [`Judge`], which validates payloads of the kind `kind`. `values` are the values of the
 /// inputs, and `past` is the history that the rules read.
+///
+/// # Errors
+/// If the rules have no such payload kind, or if an input has a value of the wrong type.
 pub(crate) fn judge_with(rules: &Rules, kind: &str, values: Map<String, Json>, past: Past) -> Answer<Judge> {
     let judge = Judge::new(rules, kind).map_err(|error| RequestError::missing(error.to_message()))?;
     let set = |judge: Judge, (name, value): (String, Json)| {

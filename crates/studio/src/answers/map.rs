@@ -24,8 +24,8 @@ pub(crate) fn map(studio: &Arc<Studio>, version: Version) -> Answer<Map> {
     build_map(&snapshot)
 }
 
-/// Builds the data for the page's overview of a rule set: tables, statements and workflows. Refuses
-/// the request if the rules do not compile.
+/// Builds the map of a rule set: its tables, payload kinds, statements and workflows. Refuses the
+/// request if the rules do not compile.
 pub(crate) fn build_map(snapshot: &ProjectSnapshot) -> Answer<Map> {
     let rules = snapshot.rules()?;
     let program = rules.program();
@@ -51,8 +51,9 @@ pub(crate) fn build_map(snapshot: &ProjectSnapshot) -> Answer<Map> {
     })
 }
 
-/// Returns the names of the targets of the rules in source order: handlers, branches of choices,
-/// ids of flows and nodes. The field `to` of a [`MapRoute`] contains one of these names.
+/// Returns the names of the targets of the rules, without duplicates. The order is: declared
+/// handlers, targets of statements, targets of defaults, ids of flows. The field `to` of a
+/// [`MapRoute`] contains one of these names.
 pub(crate) fn target_names(rules: &Rules) -> Vec<String> {
     let program = rules.program();
     let declared = program.handlers.iter().flatten().map(|handler| handler.name.to_string());
@@ -85,8 +86,8 @@ fn map_workflow(rules: &Rules, workflow: &rulec_sema::hir::Workflow) -> MapWorkf
     MapWorkflow { name: workflow.name.to_string(), nodes: nodes.collect(), edges: edges.collect() }
 }
 
-/// Returns the findings about the rule with the span `span`. These are the compiler's diagnostics
-/// and the analysis findings (`findings`) whose own span lies inside `span`.
+/// Returns the findings about the rule whose source text is at `span`. These are the compiler's
+/// diagnostics and the analysis findings (`findings`) whose own span lies inside `span`.
 pub(crate) fn findings_in_span(
     snapshot: &ProjectSnapshot,
     findings: &[rulec::Finding],
@@ -232,8 +233,8 @@ impl<'k> MapBuilder<'k> {
         }
     }
 
-    /// Returns the flows that the intent classifier can choose, as rows of a table in the page's
-    /// overview.
+    /// Returns the flows that the intent classifier can choose, as rows of the table `flows` on the
+    /// map. The condition of such a row lists the example sentences.
     fn map_intents(&self) -> impl Iterator<Item = MapRoute> + '_ {
         self.program().flows.iter().filter_map(|flow| {
             let Trigger::Intent { examples, .. } = &flow.trigger else { return None };

@@ -64,7 +64,8 @@ pub(crate) fn near_misses(studio: &Arc<Studio>, request: AskNear) -> Answer<Vec<
 }
 
 /// Returns the names of the statements for which the near-miss search should try to change the
-/// message. Statements with the fewest failed predicates come first.
+/// message. Statements with the fewest failed predicates come first. Statements that were not
+/// evaluated come last.
 fn candidate_names(trace: &TableTrace, program: &Program, entry: TableId) -> Vec<String> {
     let mut failed = Vec::new();
     collect_failed(trace, &mut failed);

@@ -102,7 +102,8 @@ fn payload_outcomes(name: &str) -> Vec<String> {
 }
 
 /// Returns the statements that a test of a table can expect, as written after `expect`. Replaces a
-/// jump by the statements of the table that it leads to.
+/// jump by the statements of the table that it leads to. Includes `none` if a message can match no
+/// statement.
 fn outcome_names(program: &Program, table: &Table) -> Vec<String> {
     let mut names = Vec::new();
     let mut searched = BTreeSet::new();

@@ -92,8 +92,8 @@ fn change_row(
     Ok((file, candidates))
 }
 
-/// Compiles the rule set as if the file `file` had the text `text`. Returns the first compile
-/// error.
+/// Compiles the rule set as if the file `file` had the text `text`. If it does not compile, returns
+/// the first compile error as the error.
 fn check_compiles(project: &Project, file: &str, text: &str) -> Answer<()> {
     let snapshot: Arc<ProjectSnapshot> = project.snapshot_with_text(file, text, true);
     match snapshot.first_error() {
@@ -140,8 +140,9 @@ fn apply_replacements(text: &str, mut replacements: Vec<Replacement>) -> String 
 }
 
 /// Returns the candidate edits that set the cell of the column `field` to the conditions in `cell`.
-/// In a cell, the author may leave out the field, which is in the column's header. So there is one
-/// candidate with the field in front of the text, and one without it.
+/// The author may leave out the field's name, because the column's header shows it. So there is one
+/// candidate with the name in front of the text, and one without it. An empty `cell` removes the
+/// conditions.
 fn change_cell(
     rules: &Rules,
     rule: &Rule,
@@ -191,8 +192,8 @@ fn join_conjuncts(conjuncts: &[&Conjunct], text: &str, added: Option<&str>) -> S
     conditions.join(" and ") + &exceptions.collect::<String>()
 }
 
-/// Returns the replacements that change the target of a row to `target`. If both targets are
-/// handlers, the arguments and metadata stay.
+/// Returns the replacements that change the target of a row to `target`. If the row's target is a
+/// handler and `target` is only a name, the arguments and metadata stay.
 fn change_target(row: &RowText<'_>, target: &str) -> Vec<Replacement> {
     let span = match &row.route.target {
         Target::Handler { name, .. } if write::is_name(target) => name.span,

@@ -11,7 +11,8 @@ use rulec_sema::hir::{ROUTES_TABLE, TableKind};
 use rulec_syntax::ast::{Statement, StatementKind, Target};
 use rulec_syntax::{parse, write};
 
-/// A place for a new row: after the last route of its table, or before the default.
+/// A place for a new row in a file: after the last route of the table or, if the file has no such
+/// route, before the table's default.
 struct InsertionPlace {
     /// The statement next to the new row.
     next_to: Span,
@@ -55,6 +56,7 @@ pub(super) fn new_row(rules: &Rules, key: &str) -> Answer<(FileId, Replacement)>
 }
 
 /// Returns the statements of a table in a file: inside its `table` statement, or outside any table.
+/// `None` if the file has no such `table` statement.
 fn statements_of<'s>(statements: &'s [Statement], table: &str) -> Option<&'s [Statement]> {
     if table == ROUTES_TABLE {
         return Some(statements);

@@ -51,7 +51,8 @@ pub(super) struct Conjunct {
 }
 
 /// Builds the decision table for the table, choice or router of this name. If `analysed`, waits for
-/// the analysis and includes overlaps, gaps and findings.
+/// the analysis, and includes overlaps, gaps and all findings. Otherwise, includes only the
+/// findings that are already known.
 pub(crate) fn build_table(snapshot: &ProjectSnapshot, name: &str, analysed: bool) -> Answer<DecisionTable> {
     let rules = snapshot.rules()?;
     let program = rules.program();
@@ -194,8 +195,8 @@ fn choose_columns(rows: &[Vec<Conjunct>]) -> Vec<Column> {
     columns
 }
 
-/// Returns a column for each field that the rules read, for a table whose rows have no conditions.
-/// In such columns an author writes the first conditions.
+/// Returns a column for each field that the rules read. It is used for a table whose rows have no
+/// conditions, so that an author can write the first conditions in these columns.
 fn field_columns(program: &Program) -> Vec<Column> {
     let fields = program.slots.iter().filter(|slot| slot.root.is_none()).map(|slot| slot.name());
     let fields: BTreeSet<String> = fields.chain(["text".to_owned()]).collect();

@@ -99,7 +99,8 @@ struct TestSubject<'m> {
 }
 
 /// Converts the earlier messages of a decision to the earlier messages of a `test` block. Each has
-/// the fields that the rules read in the history, and its age relative to the tested message.
+/// the fields that the rules read in the history, and its age relative to the tested message. A
+/// message without an exact age in milliseconds gets its absolute time instead.
 fn given_messages(rules: &Rules, recorded: &[RecordedMessage], message: &Json) -> Vec<GivenMessage> {
     let program = rules.program();
     let kept = program.history_reads().kept;

@@ -16,11 +16,12 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::Builder;
 
-/// Maximum number of nodes that a workflow run may execute.
+/// Maximum number of node calls in a workflow run.
 const MAX_STEPS: usize = 1_000;
 
-/// Runs a workflow on its input. Values under the names of `@private` fields are masked in the
-/// answer, unless `show_private` is true.
+/// Runs a workflow on its input. If the input has private values and `show_private` is false, the
+/// answer is masked: the fields with the name of a `@private` field, and all values that are not
+/// objects.
 pub(crate) fn run_workflow(
     rules: &Rules,
     name: &str,

@@ -86,7 +86,8 @@ pub struct Decision {
     pub left_out: Vec<LeftOut>,
     /// Question that a language model must answer; null if no model makes this choice.
     pub question: Option<String>,
-    /// Reason why the message contains no usable answer of the language model.
+    /// Reason why the message contains no usable answer of the language model; null if it contains
+    /// one, or if no model makes this choice.
     pub question_failure: Option<String>,
     /// Names of the host functions of the rules. Only an embedding program provides these
     /// functions, so the studio treats their results as missing.
@@ -105,7 +106,7 @@ pub struct InputViolation {
     pub expected: String,
     /// Type of the value in the message, or `missing`.
     pub found: String,
-    /// Likely cause of the violation.
+    /// Likely cause of the violation; null if none is known.
     pub hint: Option<String>,
 }
 
@@ -127,7 +128,7 @@ pub struct LeftOut {
 pub struct Mistake {
     /// Description of the JSON error.
     pub message: String,
-    /// Suggested correction of the JSON error.
+    /// Suggested correction of the JSON error; null if there is none.
     pub help: Option<String>,
     /// Diagnostic code of the JSON error.
     pub code: String,
@@ -224,7 +225,8 @@ pub struct NearField {
 pub struct Judged {
     /// Outcome of the validation: `accept`, `accept_corrected` or `reject`.
     pub outcome: String,
-    /// Payload kind to use instead of the rejected payload's kind.
+    /// Payload kind to use instead of the kind of the rejected payload. Null if the payload was not
+    /// rejected, or if the rules declare no `fallback` for its kind.
     pub fallback: Option<String>,
     /// Violations of rules by the payload as sent, before any correction.
     pub violations: Vec<Violation>,
@@ -373,7 +375,7 @@ pub struct WorkflowDelivery {
     pub to: String,
     /// Whether the receiving node had all its inputs after this delivery.
     pub ready: bool,
-    /// Whether the workflow's edge leads back to an earlier node.
+    /// Whether the output was delivered along an edge that leads back to an earlier node.
     pub loop_back: bool,
     /// How many times this run has used this edge, including this delivery. Above 1 only in loops.
     pub round: usize,
@@ -429,6 +431,7 @@ pub struct MadeTest {
     pub text: String,
     /// Line of the block in `text`, from 1.
     pub line: usize,
-    /// Whether the test passes with these rules, according to a run on the server.
+    /// Whether the test passes with the requested version of the rules, according to a run on the
+    /// server.
     pub passes: bool,
 }

@@ -74,7 +74,7 @@ pub struct Diagnostic {
     pub code: String,
     /// Message text of the diagnostic.
     pub message: String,
-    /// Suggested correction of the diagnosed text.
+    /// Suggested correction of the diagnosed text; null if there is none.
     pub help: Option<String>,
     /// Secondary spans of the diagnostic, each with its own text.
     pub labels: Vec<DiagnosticLabel>,
@@ -146,7 +146,7 @@ pub struct Hint {
 pub struct TestRun {
     /// Name of the test.
     pub name: String,
-    /// Span of the test's name in the source text.
+    /// Span of the test's name in the source text; null if it is unknown.
     pub place: Option<super::SourceRange>,
     /// Whether the test passed.
     pub passed: bool,

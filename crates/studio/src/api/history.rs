@@ -57,8 +57,8 @@ pub struct HistoryItem {
     /// The decision about the message; null if the message was observed (recorded without a
     /// decision).
     pub decision: Option<EarlierDecision>,
-    /// Position of the message in the history, to which the explanation refers; null if the rules
-    /// do not read the message.
+    /// Position of the message among all recorded messages of the session, from 0. The explanation
+    /// refers to the message by this position. Null if the rules do not read the message.
     pub position: Option<usize>,
     /// Reason why the rules do not read the message, as text; null if they read it.
     pub unread: Option<String>,

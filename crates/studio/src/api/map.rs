@@ -11,8 +11,8 @@ pub struct Map {
     /// Tables of the rules: routes, choices, routers and flows. Tables to which no `goto` leads
     /// come first.
     pub tables: Vec<MapTable>,
-    /// Names of the targets of the rules, such as handlers, in source order. The page gives each of
-    /// them a colour by its position.
+    /// Names of the targets of the rules, without duplicates; declared handlers come first. The
+    /// page gives each of them a colour by its position.
     pub targets: Vec<String>,
     /// Workflows of the rules.
     pub workflows: Vec<MapWorkflow>,
@@ -62,14 +62,15 @@ pub struct MapRoute {
     /// Name of the table to which the statement leads by `goto`; null if the statement is no
     /// `goto`.
     pub goto: Option<String>,
-    /// Access path: how the index finds the statement.
+    /// Access path: how the index finds the statement. Null if the statement has no access path,
+    /// such as a default.
     pub found: Option<HowFound>,
     /// Worst-case number of steps for evaluating the statement's condition.
     #[cfg_attr(test, ts(type = "number"))]
     pub steps: u64,
     /// Findings of the analysis whose span lies in the statement.
     pub findings: Vec<MapFinding>,
-    /// Source span of the statement.
+    /// Source span of the statement; null if it is unknown.
     pub place: Option<SourceRange>,
 }
 
@@ -97,7 +98,7 @@ pub struct MapFinding {
     pub code: String,
     /// Message text of the finding.
     pub message: String,
-    /// Suggested correction for the finding.
+    /// Suggested correction for the finding; null if there is none.
     pub help: Option<String>,
 }
 
@@ -162,7 +163,8 @@ pub struct MapEdge {
     pub from: usize,
     /// Index of the node at which the edge ends.
     pub to: usize,
-    /// Condition under which the router takes this edge.
+    /// Condition under which the router takes this edge; empty if no router chooses among the
+    /// edges.
     pub label: String,
     /// Whether the edge leads back to an earlier node.
     pub loop_back: bool,
@@ -177,7 +179,8 @@ pub struct DecisionTable {
     pub table: String,
     /// Columns of the decision table. Fields that the most rows have a condition on come first.
     pub columns: Vec<Column>,
-    /// Rows of the decision table in evaluation order, the default last.
+    /// Rows of the decision table: enabled statements in evaluation order, then disabled
+    /// statements, then the default.
     pub rows: Vec<TableRow>,
     /// Messages that no row matches.
     pub gaps: Vec<Gap>,
@@ -214,9 +217,11 @@ pub struct TableRow {
     pub others: Vec<String>,
     /// Target of the row's statement.
     pub to: String,
-    /// Whether the row is disabled. Disabled rows follow the others.
+    /// Whether the row's statement is disabled. Disabled rows follow all enabled rows except the
+    /// default.
     pub disabled: bool,
-    /// Whether the row can be changed in the table.
+    /// Whether the row can be changed in the table: true for routes, false for other statements and
+    /// for the default.
     pub editable: bool,
     /// Findings of the analysis about the row's statement.
     pub findings: Vec<MapFinding>,
@@ -228,7 +233,7 @@ pub struct TableRow {
 pub struct Gap {
     /// Description of the gap, as text.
     pub message: String,
-    /// Example message in the gap, as JSON text.
+    /// Example message in the gap, as JSON text; null if none was found.
     pub example: Option<String>,
 }
 

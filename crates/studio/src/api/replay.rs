@@ -19,7 +19,8 @@ pub struct StartReplay {
     /// table. A line of a decision log names its own entry.
     #[serde(default)]
     pub entry: Option<String>,
-    /// Older version of the rules whose results are compared with the new results.
+    /// Older version of the rules whose results are compared with the new results; null for no
+    /// comparison.
     #[serde(default)]
     pub against: Option<Version>,
 }
@@ -75,13 +76,14 @@ pub struct ReplaySums {
     pub source: String,
     /// Whether the replayed file is a decision log.
     pub is_log: bool,
-    /// Reason why the replay failed.
+    /// Reason why the replay failed; null if it did not fail.
     pub failure: Option<String>,
     /// Number of lines that were not decided because they contain no valid message.
     pub refused: usize,
     /// The first of the lines that contain no valid message, with their errors.
     pub refusals: Vec<LineMistake>,
-    /// Number of log lines that name no entry (such as a table) of these rules.
+    /// Number of log lines whose entry (such as a table) is missing, or is unknown to the rules of
+    /// the replay.
     pub foreign: usize,
     /// Number of messages that were only recorded in the history, without a decision.
     pub observed: usize,
@@ -93,10 +95,11 @@ pub struct ReplaySums {
     pub bare: usize,
     /// Number of messages that contain values masked by the log.
     pub masked: usize,
-    /// Number of logged decisions for which these rules now choose another statement.
+    /// Number of logged decisions for which the rules of the replay choose another statement than
+    /// the log.
     pub otherwise: usize,
-    /// Counts per statement (such as a route), most often chosen first. All tables that messages
-    /// reach are included.
+    /// Counts per statement (such as a route), most often chosen first. Included are the statements
+    /// of the entries that decided messages, and of the tables to which a `goto` leads from them.
     pub counts: Vec<StatementCount>,
     /// Counts per statement over time.
     pub timeline: Timeline,
@@ -134,14 +137,17 @@ pub struct StatementCount {
     pub to: String,
     /// Number of messages for which the statement was chosen.
     pub count: usize,
-    /// Number of messages for which the older version or the log chose the statement.
+    /// Number of messages for which the older version or the log chose the statement; null if the
+    /// replay compares with neither.
     pub before: Option<usize>,
     /// Reason why the statement was chosen for no message; null if it was chosen.
     pub never: Option<String>,
-    /// Median duration of the handler according to the log, in microseconds.
+    /// Median duration of the statement's handler according to the log, in microseconds; null if
+    /// the log contains none.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub median_us: Option<u64>,
-    /// Longest duration of the handler according to the log, in microseconds.
+    /// Longest duration of the statement's handler according to the log, in microseconds; null if
+    /// the log contains none.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub longest_us: Option<u64>,
 }
@@ -247,7 +253,7 @@ pub struct Row {
     /// Line number of the message in the file, from 1; also identifies the row.
     #[cfg_attr(test, ts(type = "number"))]
     pub line: u64,
-    /// Time of the message, in milliseconds since 1970.
+    /// Time of the message, in milliseconds since 1970; null if it is unknown.
     pub time: Option<f64>,
     /// Name of the entry (such as a table) that decided.
     pub entry: String,
@@ -258,7 +264,7 @@ pub struct Row {
     pub before: Option<String>,
     /// Whether the result differs from the result of the older version or of the log.
     pub flipped: bool,
-    /// Duration of the handler according to the log, in microseconds.
+    /// Duration of the handler according to the log, in microseconds; null if it is unknown.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub elapsed_us: Option<u64>,
     /// Start of the message's field `text`, with private values masked; empty if it has none.
@@ -283,7 +289,7 @@ pub struct RowMessage {
     /// The whole logged decision; null if the line is a plain message.
     #[cfg_attr(test, ts(type = "JsonValue"))]
     pub logged: Json,
-    /// The earlier messages of the same session that the history still contains, oldest first.
+    /// The earlier messages of the message's session that the history still contains, oldest first.
     pub history: Vec<EarlierMessage>,
     /// Number of older messages of the session that the history still contains, but that are
     /// omitted here because there are too many.

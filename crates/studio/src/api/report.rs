@@ -12,7 +12,7 @@ use ts_rs::TS;
 pub struct AskReport {
     /// Version of the rules to report on.
     pub version: super::Version,
-    /// Id of a replay whose counts the report should include.
+    /// Id of a replay whose counts the report should include; null for a report without a replay.
     #[serde(default)]
     pub replay: Option<usize>,
 }
@@ -85,10 +85,11 @@ pub struct CoverageItem {
     pub line: usize,
     /// Number of times that the statement or condition was evaluated.
     pub tried: usize,
-    /// Number of times that the statement was chosen or the condition was true.
+    /// For a statement, how often it was chosen. For a condition, how often it was true. For a
+    /// payload rule, how often it was violated.
     pub yes: usize,
-    /// Number of times that the statement was tried but not chosen, or that the condition was not
-    /// true.
+    /// For a statement, how often it was tried but not chosen. For a condition, how often it was
+    /// false, and not unknown. For a payload rule, how often it was not violated.
     pub no: usize,
     /// Description of the missing coverage; null if fully covered.
     pub gap: Option<String>,

@@ -82,8 +82,8 @@ pub struct Overview {
     pub errors: usize,
     /// First compile error of the rules, as text.
     pub first_error: Option<String>,
-    /// Names of the targets of the rules, such as handlers, in source order. The page gives each of
-    /// them a colour by its position.
+    /// Names of the targets of the rules, without duplicates; declared handlers come first. The
+    /// page gives each of them a colour by its position.
     pub targets: Vec<String>,
     /// Example message, with which the input form is initially filled.
     #[cfg_attr(test, ts(type = "unknown"))]
@@ -119,7 +119,8 @@ pub struct EntryInfo {
     pub kind: EntryKind,
     /// Doc comment of the entry in the rules.
     pub docs: String,
-    /// Names of the entry's statements (such as routes) in evaluation order, `default` last.
+    /// Names of the entry's statements (such as routes) in evaluation order, `default` last. For a
+    /// workflow, the ids of its nodes.
     pub statements: Vec<String>,
     /// What a test of the entry can expect, as written after `expect`: the statements that can be
     /// chosen, also in tables that the entry jumps to, but never a jump.

@@ -183,8 +183,8 @@ fn decide_and_record(session: &mut Session, message: &Json) -> Decision {
 }
 
 /// Judges a payload with the history of its message, and records the message. `inputs` contains the
-/// fields of that message. If one of them is not of the declared type, records nothing and returns
-/// an error.
+/// fields of that message. If a field is not of the declared type, records nothing and returns an
+/// error.
 fn judge_and_record(
     rules: &Rules,
     judge: &Judge,

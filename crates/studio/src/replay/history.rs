@@ -18,11 +18,11 @@ pub(super) fn session_fingerprint(key: &str) -> u32 {
 }
 
 impl Replay {
-    /// Returns the messages that were recorded before the message on a line, in the same session,
-    /// oldest first. Private values are masked, and each message refers to its line. Messages of
-    /// payloads have no decision. If two sessions have keys with the same hash, messages of the
-    /// other session are included. Also returns the number of older messages that were omitted
-    /// because there are too many.
+    /// Returns the messages that were recorded before the message on line `line`, in the session of
+    /// this message, oldest first. Private values are masked, and each message refers to its line.
+    /// Messages of payloads have no decision. If two sessions have keys with the same hash,
+    /// messages of the other session are included. Also returns the number of older messages that
+    /// were omitted because there are too many.
     pub fn session_of_line(&self, line: u64) -> Answer<(Vec<EarlierMessage>, usize)> {
         let row = self.row_of_line(line)?;
         let Some(rules) = self.snapshot.analysis.rules() else { return Ok((Vec::new(), 0)) };

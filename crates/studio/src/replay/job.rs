@@ -64,7 +64,8 @@ struct LineRead {
     is_too_long: bool,
 }
 
-/// Reads a line into a buffer, without its line break; `None` at the end of the file.
+/// Reads a line into a buffer, without its line break; `None` at the end of the file. If the line
+/// is longer than a message may be, the buffer contains only its start.
 fn next_line(reader: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::Result<Option<LineRead>> {
     buffer.clear();
     let limit = json::MAX_BYTES as u64 + 1;
@@ -266,10 +267,12 @@ impl<'r> ReplayJob<'r> {
         });
     }
 
-    /// Decides a message with the newer and the older version of the rules, and returns both
-    /// results. The second result is `None` without an older version, and `Some(None)` if the older
-    /// version cannot decide the message. Returns `None` if the newer version cannot decide the
-    /// message. If the reason is an error, the error is recorded for the line.
+    /// Decides a message with both versions of the rules. The first result comes from the newer
+    /// version, the second from the older version.
+    ///
+    /// Returns `None` if the newer version cannot decide the message; an error is recorded for the
+    /// line. The second result is `None` without an older version, and `Some(None)` if the older
+    /// version cannot decide the message.
     fn decide(
         &mut self,
         place: FileLine,
@@ -367,8 +370,8 @@ struct DecidedMessage<'d> {
 }
 
 /// True if the row of a message must be marked as changed: the chosen statement differs, or a part
-/// that a service acts on. Also true if the older rules could not decide the message (`older` is
-/// `None`).
+/// of the decision that a program acts on, such as the target. Also true if the older rules could
+/// not decide the message (`older` is `None`).
 fn is_different_result(older: Option<&MessageResult>, newer: &MessageResult) -> bool {
     older.is_none_or(|older| older.answer != newer.answer || older.key != newer.key)
 }

@@ -19,7 +19,8 @@ use std::sync::{Arc, PoisonError};
 
 /// Maximum number of replay rows in one response.
 const MAX_ROWS_PER_ANSWER: usize = 200;
-/// Maximum number of characters in the preview of a row.
+/// Maximum number of characters in each part of a row's preview: the message's text, and its other
+/// fields.
 const MAX_PREVIEW_CHARS: usize = 240;
 /// The UTF-8 byte order mark, with which some programs begin a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -105,7 +106,7 @@ impl Replay {
         Ok(matching)
     }
 
-    /// Returns those rows of `candidates` (row indices) whose line in the file contains the text,
+    /// Returns the rows of `candidates` (row indices) whose line in the file contains the text,
     /// ignoring case. In a line with masked values, the text must also be in the line as it is
     /// shown. Otherwise a search could find out a masked value.
     fn rows_with_text(&self, rows: &[Row], candidates: Vec<u32>, text: &str) -> Answer<Vec<u32>> {
@@ -316,8 +317,8 @@ impl Replay {
     }
 }
 
-/// Returns the start of a message as readable text: its field `text`, and its other fields with
-/// their paths and values.
+/// Returns the start of a message as two readable texts: its field `text`, and its other fields
+/// with their paths and values.
 pub(crate) fn preview(message: &Json) -> (String, String) {
     let truncated = |text: &str| text.chars().take(MAX_PREVIEW_CHARS).collect::<String>();
     let fields = message.as_object().into_iter().flatten();
@@ -331,8 +332,8 @@ pub(crate) fn preview(message: &Json) -> (String, String) {
     (text, truncated(&others))
 }
 
-/// Adds the value at `path` to `out`, and values inside a record by their own paths. Stops when
-/// `out` is longer than a preview.
+/// Appends the path and the value at `path` to `out`. A record is written as its inner values, each
+/// with its own path. Adds nothing more if `out` is already long enough for a preview.
 fn write_fields(path: &str, value: &Json, out: &mut String) {
     if out.len() > 4 * MAX_PREVIEW_CHARS {
         return;
