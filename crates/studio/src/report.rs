@@ -49,8 +49,8 @@ pub type ReportOptions = Options;
 pub struct ReportError(Message);
 
 impl ReportError {
-    /// Returns the error as a localized message. An error about the content of a file is always in
-    /// the language of the options.
+    /// Returns the error as a localized message. If the error is about the content of a file, its
+    /// text is already in the language of the options.
     pub fn to_message(&self) -> Message {
         self.0.clone()
     }

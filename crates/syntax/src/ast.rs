@@ -39,8 +39,8 @@ pub struct Statement {
 pub struct Allow {
     /// The warning that the comment suppresses. `None` if the code is unknown or is not a warning.
     pub code: Option<Code>,
-    /// The first warning code anywhere in the comment. If it does not directly follow the word
-    /// `allow`, a diagnostic reports where to write it.
+    /// The first warning code anywhere in the comment. It differs from `code` if other words follow
+    /// `allow` first; a diagnostic then suggests where to write the code.
     pub later_code: Option<Code>,
     /// The span of the whole `allow` comment.
     pub span: Span,

@@ -97,8 +97,8 @@ fn line_number(text: &str, tokens: &[Token], token: usize) -> usize {
     memchr::memchr_iter(b'\n', &text.as_bytes()[..end]).count() + 1
 }
 
-/// Compares the original and the formatted text by tokens, comments and statements. Returns the
-/// index of a token of the original near the first difference. `None` if both mean the same.
+/// Compares the tokens, comments and statements of the original and the formatted text. Returns the
+/// index of a token of the original near the first difference; `None` if there is no difference.
 fn first_difference(text: &str, original: &Outline, formatted: &str) -> Option<usize> {
     let formatted_outline = outline(formatted);
     let (old, new) = (&original.tokens, &formatted_outline.tokens);

@@ -214,7 +214,7 @@ impl<'a> Gaps<'a> {
 
     /// True if the formatter writes no space between the token at `index` and the `[` after it, as
     /// in `list[0]`. This needs a value before the `[`, and no space in the author's text. The
-    /// words `clamp` and `const` count as values here, because both may be names.
+    /// words `clamp` and `const` also count as values, because a field may have such a name.
     fn is_indexed(&self, index: usize) -> bool {
         let is_value = !self.is_plain_word(index) || !is_operator_or_connective(self.token_text(index));
         self.gap_text(index + 1).is_empty()

@@ -412,7 +412,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
     }
 
     /// Parses `ignoring case` or `matching case` after an operator, and stores the mode in
-    /// `modifiers`.
+    /// `modifiers`. Returns the span of the two words.
     fn read_case_modifier(&mut self, modifiers: &mut Modifiers) -> Built<Span> {
         let word_span = self.element_span(self.position);
         modifiers.case =

@@ -22,10 +22,10 @@ use std::ops::Range;
 
 /// A statement of another language.
 struct ForeignStatement {
-    /// The index after its last token.
+    /// The index after the last token of the statement.
     end: usize,
     help: Message,
-    /// The names that the statement declares, each with its token.
+    /// The names that the statement declares, each with the index of its token.
     names: Vec<(String, usize)>,
 }
 
@@ -98,8 +98,8 @@ pub(super) fn report_whole_statements(
     remove_needless_semicolons(text, parsed);
 }
 
-/// Removes the error for a `;` after a line that begins no statement. That error comes first, and
-/// often says to remove the line.
+/// Removes the error for a `;` if its line has an error for an unknown statement or an import. The
+/// error for the `;` would come first, and its help could be to remove the line.
 fn remove_needless_semicolons(text: &str, parsed: &mut Parsed) {
     let is_import = |span: Span| {
         let line = text[..span.start as usize].rfind('\n').map_or(0, |at| at + 1);
@@ -217,8 +217,7 @@ impl<'a> StatementReader<'a> {
         })
     }
 
-    /// Returns the first token from `start` up to `end`, exclusive, that lies outside brackets and
-    /// for which `is_meant` is true.
+    /// Returns the first of the tokens that lies outside brackets and for which `is_meant` is true.
     fn find_outside(&self, tokens: Range<usize>, is_meant: impl Fn(usize) -> bool) -> Option<usize> {
         let mut depth = 0_usize;
         for index in tokens {
@@ -232,8 +231,9 @@ impl<'a> StatementReader<'a> {
         None
     }
 
-    /// Returns an expression as this language writes it: the operators of other languages are
-    /// replaced, and the marks of their variables are removed. The tokens must not be empty.
+    /// Returns an expression as this language writes it. The operators of other languages are
+    /// replaced, and the prefix of a variable or of the message is removed: `$order.total` becomes
+    /// `total`. The tokens must not be empty.
     fn translated(&self, tokens: Range<usize>) -> String {
         let mut written = String::new();
         let mut index = tokens.start;

@@ -74,8 +74,8 @@ struct CurrentStatement {
 }
 
 impl CurrentStatement {
-    /// True if the statement's keyword belongs to a statement that one of these grammar rules
-    /// matches.
+    /// True if the statement begins with a keyword of one of these statement kinds, each given by
+    /// its grammar rule.
     fn is_one_of(&self, rules: &[Rule]) -> bool {
         self.word.and_then(|word| word.statement).is_some_and(|rule| rules.contains(&rule))
     }
@@ -283,10 +283,12 @@ impl<'a> Splitter<'a> {
         first.and_then(|first| self.sigs[first].indent()).unwrap_or(0)
     }
 
-    /// If the indentation shows that a brace closed a wrong bracket, returns the bracket that is
-    /// probably unclosed, and this brace. The brace starts a line. The line of the unclosed bracket
-    /// is indented further than the brace. The line of `outer`, the bracket that remained open, is
-    /// indented as far as the brace. Otherwise returns `None`.
+    /// Finds a bracket that the author probably left open, with the brace that closed it by
+    /// mistake. `outer` is the bracket that has no closing bracket.
+    ///
+    /// The indentation shows the mistake: the brace starts a line that is indented like the line of
+    /// `outer`, and less than the line of the returned bracket. `None` if the indentation shows no
+    /// such mistake.
     fn misattributed(&self, outer: usize) -> Option<(usize, usize)> {
         let (opened, closed) = self.closed_by_mistake.filter(|(opened, _)| *opened > outer)?;
         let margin = self.sigs[closed].indent()?;

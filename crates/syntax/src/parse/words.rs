@@ -145,8 +145,8 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// The entries that are no words of [`keywords`]: modifiers of operators, the meanings of words
-    /// that have several, and the arrow.
+    /// The entries whose words are not among the [`keywords`]: modifiers of operators, the arrow,
+    /// and words with several meanings, such as `any {`.
     const MORE_WORDS: [&str; 14] = [
         "any {",
         "all {",

@@ -126,7 +126,7 @@ pub struct Pred {
     pub left: Operand,
     pub right: Operand,
     /// The operation of the predicate: an operator, or the check whether a value is true.
-    /// [`PredCheck::Generic`] evaluates this operation, and listings show it.
+    /// [`PredCheck::Generic`] evaluates this operation, and the disassembler prints it.
     pub ask: TestKind,
     pub mode: TestMode,
     /// Index in [`Chunk::texts`] of the left operand's normalized text; [`NO_ENTRY`] if the

@@ -110,7 +110,8 @@ impl ParseFailure<'_, '_> {
         }
     }
 
-    /// True for a colon in brackets that follow `in`, as in `n in [1:3]`.
+    /// True if the nearest `[` before the unexpected token follows `in`. If this token is a colon,
+    /// the author meant a range, as in `n in [1:3]`.
     fn is_range_with_colon(&self) -> bool {
         let open = (self.cx.tokens.start..self.token_index)
             .rfind(|index| self.cx.sigs[*index].token.kind == TokenKind::OpenBracket);

@@ -8,10 +8,10 @@ use rulec_base::diag::comma_list;
 use rulec_base::message;
 use std::ops::Range;
 
-/// Maximum number of definitions that a help repeats.
+/// Maximum number of definitions that a help text repeats.
 const MAX_SHOWN: usize = 3;
 
-/// Words before several definitions.
+/// Words with which other languages begin a block of several definitions.
 const BLOCKS: [&str; 18] = [
     "locals",
     "let",
@@ -33,7 +33,7 @@ const BLOCKS: [&str; 18] = [
     "val",
 ];
 
-/// Words before one definition.
+/// Words with which other languages begin one definition.
 const DEFINERS: [&str; 17] = [
     "const", "var", "val", "variable", "local", "final", "static", "auto", "set", "define", "assign", "dim",
     "constant", "mut", "my", "export", "readonly",
@@ -118,7 +118,8 @@ impl StatementReader<'_> {
         heads
     }
 
-    /// Returns the definition of a name as a statement. `None` if it would be an error too.
+    /// Returns the definition of a name as a statement of this language, a `list` or a `let`.
+    /// `None` if this statement would have an error.
     fn written_definition(&self, name: usize, value: Range<usize>) -> Option<String> {
         let is_separator = |index: &usize| matches!(self.text(*index), "," | ";");
         let end = value.clone().rev().find(|index| !is_separator(index))? + 1;
@@ -128,7 +129,8 @@ impl StatementReader<'_> {
         reads_as_statement(&written).then_some(written)
     }
 
-    /// Returns the block `variable "a" { type = number, default = 3 }` at the token `start`.
+    /// Returns the block `variable "a" { type = number, default = 3 }` at the token `start`. `None`
+    /// if no braces follow the name.
     fn variable_block(&self, start: usize) -> Option<ForeignStatement> {
         let open = start + 2;
         let close = self.closing(open).filter(|_| self.text(open) == "{")?;

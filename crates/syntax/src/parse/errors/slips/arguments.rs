@@ -20,7 +20,8 @@ struct Parameter<'a> {
 }
 
 impl Parameter<'_> {
-    /// True if a value of this type can be the argument. An unknown type is accepted.
+    /// True if a value of the type `ty` can be the argument for this parameter. Also true if `ty`
+    /// is `None`, which means that the type is not known.
     fn accepts(&self, ty: Option<&str>) -> bool {
         let is_text = |ty: &str| ty == "string" || ty.starts_with('"');
         match (self.ty, ty) {

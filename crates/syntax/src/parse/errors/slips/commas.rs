@@ -124,8 +124,8 @@ impl ParseFailure<'_, '_> {
         Some(unexpected_token(self.span, message, help).likely_fix(span, written))
     }
 
-    /// True if the last comparison of a condition compares with a bound, so that a name after it is
-    /// no further value.
+    /// True if the last comparison of a condition is `<`, `<=`, `>` or `>=`. It has only one value
+    /// on its right, so a name after a comma begins another condition.
     fn ends_with_bound(&self, condition: &Range<usize>) -> bool {
         let mut operators =
             condition.clone().rev().filter_map(|index| Op::from_spelling(self.text_of(index)));

@@ -157,9 +157,9 @@ impl ParseFailure<'_, '_> {
         self.suggest_order(by, message, self.span_of_tokens(start..self.cx.tokens.end), ("history", &written))
     }
 
-    /// Builds a diagnostic that suggests to write `head`, a space and `written`. Its fix replaces
-    /// only the span `replaced`, by `written`. If the suggested text is too long, the help is
-    /// general and there is no fix.
+    /// Builds a diagnostic that suggests writing `head written`. Its fix replaces the source text
+    /// at `replaced` by `written`; `head` is already there. If the suggested text is too long, the
+    /// help is general and there is no fix.
     fn suggest_order(
         &self,
         span: Span,

@@ -64,8 +64,8 @@ impl ParseFailure<'_, '_> {
         Some(unexpected_token(span, message, help).fix(span, written))
     }
 
-    /// Returns one text with the content of several. `separator` is written between two parts where
-    /// neither has it.
+    /// Returns one string literal with the content of several. `separator` is written between two
+    /// of them, unless the first ends with it or the second begins with it.
     fn joined(&self, texts: &[usize], separator: &str) -> String {
         let mut inner = String::new();
         for (position, index) in texts.iter().enumerate() {

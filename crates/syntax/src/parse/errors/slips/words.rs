@@ -52,8 +52,8 @@ impl ParseFailure<'_, '_> {
         Some(start)
     }
 
-    /// Returns the diagnostic for a part of a text in brackets, as in `text[0:5]`. The unexpected
-    /// token is the colon. `None` if the value is no path or a bound is no number.
+    /// Returns the diagnostic for a slice of a text, as in `text[0:5]`. The unexpected token is the
+    /// colon. `None` if the value is no path or a bound is no number.
     pub(in super::super) fn part_of_text(&self) -> Option<Diagnostic> {
         let is_open = |index: &usize| self.kind_of(*index) == Some(TokenKind::OpenBracket);
         let open = (self.cx.tokens.start..self.token_index).rfind(is_open)?;
