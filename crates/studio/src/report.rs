@@ -32,8 +32,9 @@ const REPORT_PLACEHOLDER: &str = "\"REPORT\"";
 /// Maximum number of replayed messages from which the coverage is counted, because each one is
 /// decided again. They are evenly spaced over the replay.
 const MAX_COVERED_MESSAGES: usize = 2_000;
-/// Maximum number of replayed messages from which the coverage is counted if the rules keep a
-/// history. It is lower, because the earlier messages of each one are read again too.
+/// Maximum number of replayed messages from which the coverage is counted if the rules read the
+/// history. The limit is lower, because the earlier messages of every counted message are also read
+/// again.
 const MAX_COVERED_MESSAGES_WITH_HISTORY: usize = 200;
 /// Maximum number of sample decisions in a report.
 const MAX_SAMPLES: usize = 12;
@@ -215,7 +216,8 @@ fn coverage_item(snapshot: &ProjectSnapshot, item: CoveredItem) -> CoverageItem 
     }
 }
 
-/// Counts the coverage by messages that are evenly spaced over a replay.
+/// Decides messages that are evenly spaced over a replay, and returns their coverage: how often
+/// each statement and condition was true.
 fn coverage_of_replay<'r>(
     studio: &Studio,
     snapshot: &ProjectSnapshot,
@@ -248,14 +250,15 @@ fn coverage_of_replay<'r>(
     Ok(coverage)
 }
 
-/// Returns the history that a decision about a replayed message reads.
+/// Returns the earlier messages that the rules read as history when they decide the message on the
+/// line `line` of the replayed file.
 fn past_of_line(studio: &Studio, replay: &Replay, line: u64) -> Answer<Past> {
     let (session, _) = replay.session_of_line(line)?;
     Ok(replayed_history(studio, replay, line, &session)?.past)
 }
 
-/// A message of a sample decision: its line in the replayed file, the name of the entry that
-/// decides, the message, and the history that the decision reads.
+/// A message for a sample decision: its line in the replayed file, the name of the entry that
+/// decides it, the message itself, and its history. The line is `None` for the message of a test.
 type SampleMessage = (Option<u64>, String, Value, Past);
 
 /// Returns sample decisions with explanations, one for each of the statements that a replay chose

@@ -82,9 +82,11 @@ pub enum StatementKind {
     Choice(Choice),
     /// A conversation and its trigger: `flow NAME "what it does" keyword exact ["hi"] -> "id"`.
     Flow(Flow),
-    /// The tool that starts flows: `flow tool NAME "what it does" { endpoint: { url: "…" } }`.
+    /// The tool by which a language model starts flows: `flow tool NAME "what it does" { endpoint:
+    /// { url: "…" } }`.
     FlowTool(FlowTool),
-    /// Selects next nodes: `router NAME(output) { when COND -> next[1]  otherwise -> next[0] }`.
+    /// Selects the workflow nodes that run next: `router NAME(output) { when COND -> next[1]
+    /// otherwise -> next[0] }`.
     Router(Router),
     /// A graph of nodes, run step by step: `workflow council { node draft echo -> review  node
     /// review vote { threshold: 0.6 } -> draft, done by verdict }`
@@ -245,8 +247,8 @@ pub struct Node {
     pub config: Vec<(Ident, Expr)>,
     /// The time limit of the node in seconds; `None` means no limit.
     pub within: Option<Spanned<Literal>>,
-    /// How the inputs are merged if several edges lead to the node: the word after `merge`, such as
-    /// `latest`. For `merge by node`, it is `by node`.
+    /// How the inputs of the node are merged if several edges lead to it: the word after `merge`,
+    /// such as `latest`. The clause `merge by node` is stored as `by node`.
     pub merge: Option<Ident>,
     pub next: Vec<Ident>,
     pub router: Option<Ident>,

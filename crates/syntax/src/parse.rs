@@ -178,7 +178,7 @@ impl ParsedAhead {
     /// tokens. `None` if the statement has an error.
     ///
     /// If the statement is not parsed yet, one call of pest parses it together with statements of
-    /// `following`, because one call for each statement is slower. The call ends before the first
+    /// `following`. One call for each statement would be slower. The call ends before the first
     /// long statement, which could be nested too deep.
     fn take_statement(
         &mut self,

@@ -74,8 +74,8 @@ impl<'a> StatementContext<'a> {
         self.span_of(pair.tokens())
     }
 
-    /// Returns the span of tokens. The range contains token indices relative to `base`. For an
-    /// empty range, returns the span of the token at its start.
+    /// Returns the span from the first to the last of the tokens in a range, whose indices are
+    /// relative to `base`. For an empty range, returns the span of the token at its start.
     pub(super) fn span_of(&self, tokens: Range<usize>) -> Span {
         let token = |index: usize| self.sigs.get(self.base + index).map(|sig| sig.token);
         let start = token(tokens.start).map_or(self.span.end, |first| first.start);

@@ -191,8 +191,8 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         Ok(ExprNode { expr: Expr { kind, span }, height, in_parentheses: false })
     }
 
-    /// Parses operands and operators as long as the operators have at least the precedence
-    /// `min_precedence`.
+    /// Parses an expression by precedence climbing: operands and the operators between them, up to
+    /// the first operator whose precedence is lower than `min_precedence`.
     pub(super) fn parse_at_precedence(&mut self, min_precedence: u8) -> Built<ExprNode> {
         let mut left = self.parse_prefixed()?;
         loop {

@@ -20,7 +20,8 @@ use rulec_base::span::{FileId, Span, Spanned};
 use std::cell::OnceCell;
 use std::ops::Range;
 
-/// A statement of another language.
+/// A recognized statement of another language, with the help text that suggests how to write it in
+/// this language.
 struct ForeignStatement {
     /// The index after the last token of the statement.
     end: usize,
@@ -193,7 +194,8 @@ impl<'a> StatementReader<'a> {
         self.sigs.get(index).is_none_or(|sig| sig.indent().is_some())
     }
 
-    /// Returns the index of the first token of the line after the token `index`.
+    /// Returns the index of the first token on the line below the token `index`, or the number of
+    /// tokens if there is no such line.
     fn next_line(&self, index: usize) -> usize {
         (index + 1..self.sigs.len()).find(|token| self.begins_line(*token)).unwrap_or(self.sigs.len())
     }

@@ -119,8 +119,8 @@ pub(super) fn rule_phrase(rule: Rule) -> Option<Message> {
     })
 }
 
-/// Returns the first keyword or symbol that the phrase of a rule quotes. Misspelt words are
-/// compared with it. `None` if the phrase quotes no keyword or symbol.
+/// Returns the first keyword or symbol in backquotes in the phrase that describes a rule. A
+/// misspelt word is compared with it. `None` if the phrase contains none.
 pub(super) fn first_word_of_phrase(rule: Rule) -> Option<String> {
     Some(rule_phrase(rule)?.split('`').nth(1)?.to_owned())
 }

@@ -20,7 +20,8 @@ use std::ops::Range;
 
 /// The tokens of one statement, as indices into the significant tokens.
 pub(super) struct RawStatement {
-    /// The keyword, an entry of the table of words. `None` if the first word begins no statement.
+    /// The statement's keyword, as an entry of the table of terminals. `None` if the first word
+    /// begins no statement.
     pub(super) word: Option<&'static Terminal>,
     /// The tokens of the statement. For a table, the tokens before its brace.
     pub(super) tokens: Range<usize>,
@@ -224,7 +225,9 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// True if the word, which begins a line at column `indent`, is probably a misspelt keyword.
+    /// True if a statement probably begins with the word at `index`, although the word is no
+    /// statement keyword. The word begins a line and is indented by `indent` bytes, not further
+    /// than the current statement, which cannot continue with this word.
     fn is_unknown_start(&self, index: usize, indent: u32) -> bool {
         let Some(current) = &self.current else { return true };
         let word = self.token_text(index);
@@ -272,8 +275,9 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Returns the number of bytes before the first token of the line on which a token lies. Zero
-    /// for the first line of a statement outside tables, which the formatter does not indent.
+    /// Returns the number of bytes before the first token of the line on which the token `index`
+    /// lies. Returns 0 for the first line of a statement outside tables, because the formatter
+    /// removes the indentation of this line.
     fn line_indent(&self, index: usize) -> u32 {
         let first = (0..=index).rev().find(|index| self.sigs[*index].indent().is_some());
         let begins_statement = |current: &CurrentStatement| Some(current.first_token) == first;

@@ -32,7 +32,8 @@ pub struct Chunk {
     /// Predicates (conditions on one or two operands), indexed by their id in the simplified
     /// program.
     pub preds: Vec<Pred>,
-    /// Conditions that several conditions use. Each is compiled once, as a block of its own.
+    /// Conditions that occur in several other conditions. Each is compiled only once, as a block of
+    /// its own.
     pub shared: Vec<SharedCondition>,
     pub loops: Vec<Loop>,
     pub consts: Vec<Const>,
@@ -160,7 +161,7 @@ pub enum PredCheck {
     Generic,
 }
 
-/// A condition that several conditions use, compiled as a block of its own.
+/// A condition that occurs in several other conditions, compiled only once, as a block of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedCondition {
     pub block: BlockId,
@@ -256,8 +257,8 @@ pub struct Keywords {
 }
 
 impl Keywords {
-    /// Returns the text that a list must contain for the predicate to be true; for predicates whose
-    /// left operand is a list. `mode` is the predicate's [`TestMode`]. A search for this one
+    /// For a predicate whose left operand is a list, returns the text that the list must contain so
+    /// that the predicate is true. `mode` is the predicate's [`TestMode`]. A search for this one
     /// element is faster than the function that implements the operator.
     ///
     /// `None` if the predicate requires more than a search for one equal element. The function of

@@ -72,8 +72,8 @@ impl ParseFailure<'_, '_> {
             .or_else(|| self.bare_text())
     }
 
-    /// Returns the diagnostic for a list of a file that lacks the `=` or the quotes: `list words
-    /// from "a.txt"`, `list words = a.txt`. `None` without such a mistake.
+    /// Returns the diagnostic for a list with elements from a file if the `=` or the quotes are
+    /// missing: `list words from "a.txt"`, `list words = a.txt`. `None` without such a mistake.
     fn file_of_list(&self) -> Option<Diagnostic> {
         if self.rule != Rule::list_statement {
             return None;

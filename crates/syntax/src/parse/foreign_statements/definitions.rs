@@ -228,7 +228,7 @@ impl StatementReader<'_> {
     }
 
     /// Returns the default with a verb or in braces, as in `default return h` and `default { h }`.
-    /// The handler is declared. `None` for other defaults.
+    /// `None` for other defaults, and if the file declares no such handler.
     fn default_without_arrow(&self, start: usize) -> Option<ForeignStatement> {
         let first = start + 1;
         let has_brace = self.text(first) == "{";
@@ -254,8 +254,8 @@ impl StatementReader<'_> {
         Some(ForeignStatement { end, help: message!("write `{written}`"), names: Vec::new() })
     }
 
-    /// Returns the target of a default other than the statement at `start`. `None` if the file has
-    /// no other default outside tables.
+    /// Returns the target of another `default` statement that is indented like the statement at the
+    /// token `start`. `None` if the file has no such default.
     fn other_default(&self, start: usize) -> Option<&str> {
         let is_default = |index: &usize| {
             *index != start

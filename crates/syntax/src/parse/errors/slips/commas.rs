@@ -40,7 +40,8 @@ impl ParseFailure<'_, '_> {
             .or_else(|| self.comma_in_values(&left, &right))
     }
 
-    /// Returns the end of the condition that begins at the token `start`. Commas do not end it.
+    /// Returns the index after the condition that begins at the token `start`. A comma or semicolon
+    /// does not end the condition, because the author may have meant `and`.
     fn end_of_condition(&self, start: usize) -> usize {
         let mut end = self.expression_end(start);
         while matches!(self.text_of(end), "," | ";") {

@@ -133,7 +133,7 @@ impl ParseFailure<'_, '_> {
         }
     }
 
-    /// Returns the diagnostic for a word before `branch` other than `default`.
+    /// Returns the diagnostic for a wrong word before `branch`, where only `default` is allowed.
     fn word_before_branch(&self) -> Option<Diagnostic> {
         let (found, name) = (self.found_text, self.text_of(self.token_index + 2));
         let message = message!("no branch begins with `{found}`");

@@ -33,7 +33,7 @@ impl ParseFailure<'_, '_> {
         self.cx.sigs.get(index).is_some_and(|sig| sig.indent().is_some())
     }
 
-    /// True if the token is a closing bracket, or a name after a dot. A value can end there.
+    /// True if a value can end at this token: it is a closing bracket, or a name after a dot.
     fn ends_value(&self, index: usize) -> bool {
         self.kind_of(index).is_some_and(TokenKind::closes_bracket)
             || index > self.cx.tokens.start && self.text_of(index - 1) == "."
@@ -242,7 +242,7 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns the diagnostic for a line that begins no statement, such as `if (a > b) {`. The
-    /// splitter counted its tokens as a part of the statement before it. `None` without such a
+    /// parser therefore treats the line as a part of the statement before it. `None` without such a
     /// mistake.
     fn line_without_keyword(&self) -> Option<Diagnostic> {
         let sig = self.cx.sigs.get(self.token_index)?;
