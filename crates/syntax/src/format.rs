@@ -66,6 +66,11 @@ impl MeaningChanged {
 /// Formats a rules file. Formatting the result again changes nothing. If a file contains statements
 /// that do not parse, and formatting would change where statements begin, the whole file stays
 /// unchanged.
+///
+/// # Errors
+///
+/// Returns an error if the formatted text would have another meaning, which is a bug in the
+/// formatter.
 pub fn format(text: &str) -> Result<Formatted, MeaningChanged> {
     let original_outline = outline(text);
     let mut file = FileFormatter {

@@ -189,7 +189,7 @@ impl<'a> StatementReader<'a> {
         self.is_word(index) && !is_reserved(self.text(index))
     }
 
-    /// True for a token that begins a line, and after the last token.
+    /// True if the token at `index` begins a line, or if there is no such token.
     fn begins_line(&self, index: usize) -> bool {
         self.sigs.get(index).is_none_or(|sig| sig.indent().is_some())
     }
@@ -200,8 +200,8 @@ impl<'a> StatementReader<'a> {
         (index + 1..self.sigs.len()).find(|token| self.begins_line(*token)).unwrap_or(self.sigs.len())
     }
 
-    /// Returns the index after the lines below the token `index` that are indented more than
-    /// `margin` bytes.
+    /// Returns the index after the block below the token `index`: the lines up to the next one that
+    /// is indented by at most `margin` bytes.
     fn end_of_block(&self, index: usize, margin: u32) -> usize {
         let is_outside = |token: &usize| self.sigs[*token].indent().is_some_and(|indent| indent <= margin);
         (index + 1..self.sigs.len()).find(is_outside).unwrap_or(self.sigs.len())

@@ -113,9 +113,9 @@ pub enum Operand {
     Missing,
     Slot(SlotId),
     Const(u32),
-    /// Operand that is the list of recorded messages, which rules read as `history`.
+    /// The list of recorded messages, which rules read as `history`.
     History,
-    /// Operand that is the current element of a loop, given by the loop's nesting level.
+    /// The current element of a loop, given by the loop's nesting level.
     Var(u32),
     Block(BlockId),
 }
@@ -145,19 +145,20 @@ pub enum PredCheck {
     Missing,
     Int(Comparison, i64),
     Float(Comparison, f64),
-    /// Comparison of the left operand's length with an integer.
+    /// Compares the length of the left operand with an integer.
     Length(Comparison, i64),
-    /// Equality of the left operand with a text, given by its index in [`Chunk::strings`].
+    /// Tests whether the left operand equals a text, given by its index in [`Chunk::strings`].
     Equals(u32),
-    /// Check whether the left operand is a dict with a key, given by its index in
+    /// Tests whether the left operand is a dict with a certain key, given by the key's index in
     /// [`Chunk::strings`].
     HasKey(u32),
-    /// Membership of the left operand in a list, given by its index in [`Chunk::members`].
+    /// Tests whether the left operand is in a constant list, given by its index in
+    /// [`Chunk::members`].
     Members(u32),
-    /// Text predicate on the left operand, given by the index of its keywords in
+    /// Searches the text of the left operand for keywords, given by their index in
     /// [`Chunk::keywords`].
     Keywords(u32),
-    /// Evaluation by the function that implements the operator, which works for all operands.
+    /// Calls the function that implements the operator, which works for all operands.
     Generic,
 }
 

@@ -40,7 +40,8 @@ const DEFINERS: [&str; 17] = [
 ];
 
 impl StatementReader<'_> {
-    /// Returns the definition at the token `start`. `None` for other statements.
+    /// Returns the definition in the syntax of another language at the token `start`. `None` for
+    /// other statements.
     pub(super) fn definition(&self, start: usize) -> Option<ForeignStatement> {
         let word = self.lower(start);
         if word == "variable" && self.kind(start + 1) == Some(TokenKind::String) {
@@ -100,7 +101,8 @@ impl StatementReader<'_> {
         Some(ForeignStatement { end, help, names })
     }
 
-    /// Returns the tokens of the names of `name = value` entries outside brackets.
+    /// Returns the indices of the names in the `name = value` entries of a block. The block has the
+    /// tokens `body`; entries in nested brackets do not count.
     fn entries(&self, body: Range<usize>) -> Vec<usize> {
         let mut depth = 0_usize;
         let mut heads = Vec::new();

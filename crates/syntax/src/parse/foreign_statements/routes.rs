@@ -1,4 +1,4 @@
-//! Writes the routes that a statement of another language means.
+//! Writes the routes that mean the same as a statement of another language, for a help text.
 
 use super::super::remedy::reads_as_statement;
 use super::StatementReader;

@@ -48,7 +48,8 @@ fn mixed_quotes(span: Span, text: &str) -> Option<Diagnostic> {
     None
 }
 
-/// Returns the diagnostic for a text in three quotes. `None` without such a text.
+/// Returns the diagnostic for a text in three quotes, as other languages write it: `"""text"""`.
+/// `None` without such a text.
 fn triple_quotes(span: Span, text: &str) -> Option<Diagnostic> {
     let start = span.start as usize;
     if !text[..start].ends_with("\"\"") {
