@@ -158,7 +158,7 @@ pub struct Branch {
     /// The id that the decision returns if this branch is chosen.
     pub id: Ident,
     pub default: Option<Span>,
-    /// The description of the branch for a language model, if the author wrote one.
+    /// The description of the branch for a language model. `None` if the author wrote none.
     pub meaning: Option<Spanned<String>>,
     /// Whether one true condition is enough to choose the branch. Otherwise all of its conditions
     /// must be true.
@@ -247,8 +247,8 @@ pub struct Node {
     pub config: Vec<(Ident, Expr)>,
     /// The time limit of the node in seconds; `None` means no limit.
     pub within: Option<Spanned<Literal>>,
-    /// How the inputs of the node are merged if several edges lead to it: the word after `merge`,
-    /// such as `latest`. The clause `merge by node` is stored as `by node`.
+    /// How the inputs are merged if several edges lead to the node: the word after `merge`, such as
+    /// `latest`, or `by node` for `merge by node`. `None` without this clause.
     pub merge: Option<Ident>,
     pub next: Vec<Ident>,
     pub router: Option<Ident>,

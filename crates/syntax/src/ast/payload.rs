@@ -7,8 +7,9 @@ use rulec_base::span::{Span, Spanned};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Payload {
     pub name: Ident,
-    /// The rank of the payload (`rank 3`). An agent may propose several payloads at once. The
-    /// accepted payloads are then carried out one after another, in the order of ascending rank.
+    /// The rank of the payload (`rank 3`); `None` if the statement gives no rank. An agent may
+    /// propose several payloads at once. The accepted payloads are then carried out one after
+    /// another, in the order of ascending rank.
     pub rank: Option<Spanned<i64>>,
     /// Whether the payload is marked `interrupts`: if a payload of this kind is carried out,
     /// waiting payloads of other kinds are dropped.
@@ -22,7 +23,8 @@ pub struct Payload {
     /// Whether the payload is marked `strict`: a rule that cannot be evaluated, because a value is
     /// missing, then rejects the payload.
     pub strict: bool,
-    /// The kind of payload to use instead if this payload is rejected: `fallback KIND`.
+    /// The kind of payload to use instead if this payload is rejected: `fallback KIND`. `None`
+    /// without this clause.
     pub fallback: Option<Ident>,
     pub body: Vec<Item>,
 }

@@ -91,7 +91,8 @@ pub(super) struct PrecedenceClimber<'c, 'cx, 'p> {
     /// Whether the value after `within`, `after` or `before` of a history is being parsed. The
     /// value ends where the next of these words begins.
     pub(super) in_history_bound: bool,
-    /// If this expression is the condition of a `count` or `sum`, the byte offset of that word.
+    /// If this expression is the condition of a `count` or `sum`, the byte offset of that word;
+    /// otherwise `None`.
     pub(super) count_or_sum_start: Option<u32>,
 }
 

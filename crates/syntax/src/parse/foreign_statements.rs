@@ -220,6 +220,7 @@ impl<'a> StatementReader<'a> {
     }
 
     /// Returns the first of the tokens that lies outside brackets and for which `is_meant` is true.
+    /// `None` if there is no such token.
     fn find_outside(&self, tokens: Range<usize>, is_meant: impl Fn(usize) -> bool) -> Option<usize> {
         let mut depth = 0_usize;
         for index in tokens {

@@ -28,7 +28,8 @@ pub(super) struct RawStatement {
     /// Whether an unmatched bracket or an invalid string in the statement was already reported.
     /// Further errors in the statement are then not reported.
     pub(super) reported: bool,
-    /// Only for a table: the statements between its braces, and the index of the closing brace.
+    /// The statements between the braces of a table, and the index of the closing brace. `None` for
+    /// any other statement.
     pub(super) table: Option<(Vec<RawStatement>, usize)>,
 }
 
@@ -88,7 +89,8 @@ impl CurrentStatement {
 
 struct OpenTable {
     head: RawStatement,
-    /// The indentation of the table's first statement, if that statement starts a line.
+    /// The indentation, in bytes, of the table's first statement. `None` if that statement does not
+    /// start a line.
     indent: Option<u32>,
     statements: Vec<RawStatement>,
 }
@@ -106,8 +108,9 @@ struct Splitter<'a> {
     current: Option<CurrentStatement>,
     table: Option<OpenTable>,
     statements: Vec<RawStatement>,
-    /// The first bracket that was probably closed by mistake, with the brace that closed it. The
-    /// brace starts a line that is indented less than the line of the bracket.
+    /// The first bracket that was probably closed by mistake, with the bracket that closed it. The
+    /// closing bracket starts a line that is indented less than the line of the first bracket.
+    /// `None` if no such bracket was found.
     closed_by_mistake: Option<(usize, usize)>,
 }
 

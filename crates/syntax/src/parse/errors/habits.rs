@@ -176,8 +176,8 @@ impl ParseFailure<'_, '_> {
         }
     }
 
-    /// Returns a diagnostic for a number after a dot: the index of an element, as in `list.0`, or a
-    /// fraction without its first digit, as in `.5`.
+    /// Returns a diagnostic for the unexpected token, a number after a dot. The author meant the
+    /// index of an element, as in `list.0`, or a fraction without its first digit, as in `.5`.
     fn number_after_dot(&self) -> Option<Diagnostic> {
         let number = self.found_text;
         let before_dot = self.token_index.checked_sub(2).filter(|index| *index >= self.cx.tokens.start);

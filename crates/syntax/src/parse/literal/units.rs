@@ -45,7 +45,7 @@ pub(super) fn digits_end(text: &str) -> usize {
     end
 }
 
-/// Returns the unit that a word such as `seconds` or `kb` likely means, if any.
+/// Returns the unit that a word such as `seconds` or `kb` likely means. `None` for other words.
 pub(in super::super) fn meant_unit(word: &str) -> Option<&'static str> {
     let lower = word.to_lowercase();
     Some(match lower.as_str() {

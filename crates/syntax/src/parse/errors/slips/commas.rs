@@ -66,7 +66,8 @@ impl ParseFailure<'_, '_> {
         })
     }
 
-    /// Returns the diagnostic for a second definition after a comma: `let a = 3, b = 4`.
+    /// Returns the diagnostic for a second definition after a comma: `let a = 3, b = 4`. `left` are
+    /// the tokens before the comma. `None` without such a mistake.
     fn second_definition(&self, left: &Range<usize>) -> Option<Diagnostic> {
         let name = self.token_index + 1;
         let is_definition = self.rule == Rule::let_statement
@@ -86,7 +87,8 @@ impl ParseFailure<'_, '_> {
         Some(diagnostic.likely_fix(gap, "\nlet "))
     }
 
-    /// Returns the diagnostic for a comma between two conditions: `when a > 3, b == "x"`.
+    /// Returns the diagnostic for a comma between two conditions: `when a > 3, b == "x"`. `left`
+    /// and `right` are the tokens before and after the comma. `None` without such a mistake.
     fn comma_as_and(&self, left: &Range<usize>, right: &Range<usize>) -> Option<Diagnostic> {
         let mut parts = vec![left.clone()];
         let mut start = right.start;
@@ -136,7 +138,8 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns the diagnostic for a comma between the values of one comparison: `when text contains
-    /// "a", "b"`.
+    /// "a", "b"`. `left` and `right` are the tokens before and after the comma. `None` without such
+    /// a mistake.
     fn comma_in_values(&self, left: &Range<usize>, right: &Range<usize>) -> Option<Diagnostic> {
         let is_comparison = |index: &usize| {
             Op::from_spelling(self.text_of(*index)).is_some_and(foreign::is_condition_operator)

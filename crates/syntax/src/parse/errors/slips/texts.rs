@@ -80,8 +80,8 @@ impl ParseFailure<'_, '_> {
         format!("\"{inner}\"")
     }
 
-    /// Returns the diagnostic for a text with doubled quotes inside. The text begins at the token
-    /// `first`.
+    /// Returns the diagnostic for a text with doubled quotes inside, as in `"the ""big"" one"`. The
+    /// text begins at the token `first`. `None` without doubled quotes.
     fn doubled_quotes(&self, first: usize) -> Option<Diagnostic> {
         let touches = |index: &usize| self.cx.sigs[index - 1].token.end == self.cx.sigs[*index].token.start;
         let end = (first + 1..self.cx.tokens.end)
