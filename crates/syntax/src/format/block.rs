@@ -170,8 +170,8 @@ impl LayoutBuilder<'_> {
         ends.into_iter().map(|end| std::mem::replace(&mut start, end)..end).collect()
     }
 
-    /// Splits a range of tokens into the nodes of a workflow. Each begins with the word `node`. An
-    /// id, a kind or a router may also be called `node`, so some of these words begin no node.
+    /// Splits a range of tokens into the nodes and `passthrough` clauses of a workflow. An id, a
+    /// kind or a router may also be called `node`, so only some of the words `node` begin a node.
     fn split_nodes(&self, range: Range<usize>) -> Vec<Range<usize>> {
         let mut starts: Vec<usize> = Vec::new();
         for token in self.outer_tokens(range.clone()) {

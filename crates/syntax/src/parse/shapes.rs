@@ -251,8 +251,8 @@ fn definition_without_word(cx: &StatementContext<'_>) -> Option<Diagnostic> {
     Some(diagnostic.help(message!("write `{replacement}`")).fix(head, replacement))
 }
 
-/// Returns the value that a statement such as `total += 1d` assigns to its first name, here `total
-/// + 1d`. Also returns the index after the operator. `None` for other statements.
+/// Returns the value that an assignment of another language gives to its first name: `total + 1d`
+/// for `total += 1d`. Also returns the index after the operator. `None` for other statements.
 fn changed_value(cx: &StatementContext<'_>) -> Option<(String, usize)> {
     let (first, sign) = (cx.tokens.start, cx.tokens.start + 1);
     let name = text_of(cx, first);
