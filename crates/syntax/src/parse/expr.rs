@@ -192,8 +192,9 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         Ok(ExprNode { expr: Expr { kind, span }, height, in_parentheses: false })
     }
 
-    /// Parses an expression by precedence climbing: operands and the operators between them, up to
-    /// the first operator whose precedence is lower than `min_precedence`.
+    /// Parses operands and the binary operators between them by precedence climbing. Stops before
+    /// an operator whose precedence is lower than `min_precedence`, and before a word that belongs
+    /// to the surrounding expression, such as `ignoring` or `..`.
     pub(super) fn parse_at_precedence(&mut self, min_precedence: u8) -> Built<ExprNode> {
         let mut left = self.parse_prefixed()?;
         loop {
