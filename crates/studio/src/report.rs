@@ -29,8 +29,9 @@ use std::sync::Arc;
 pub(crate) const REPORT_TEMPLATE_FILE: &str = "report.html";
 /// Placeholder text in the template, which the JSON of the report replaces.
 const REPORT_PLACEHOLDER: &str = "\"REPORT\"";
-/// Maximum number of replayed messages from which the coverage is counted, because each one is
-/// decided again. They are evenly spaced over the replay.
+/// Maximum number of replayed messages from which the coverage is counted. The number is limited
+/// because every counted message is decided again. The counted messages are evenly spaced over the
+/// replay.
 const MAX_COVERED_MESSAGES: usize = 2_000;
 /// Maximum number of replayed messages from which the coverage is counted if the rules read the
 /// history. The limit is lower, because the earlier messages of every counted message are also read

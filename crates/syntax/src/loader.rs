@@ -177,7 +177,7 @@ pub fn load(threads: Threads, loader: &dyn Loader, path: &str) -> Loaded {
 #[derive(Clone, Copy, PartialEq)]
 enum FileState {
     Loading,
-    /// The file is loaded, or could not be read. The id is `None` if it could not be read.
+    /// The file was loaded, or could not be read. In the second case, the id is `None`.
     Done(Option<FileId>),
 }
 

@@ -167,8 +167,8 @@ impl LayoutBuilder<'_> {
         self.closing_brackets[open - self.first_token]
     }
 
-    /// Returns the tokens of a range that are not inside a bracket of that range. For a bracket,
-    /// only its opening token is returned.
+    /// Returns the tokens of a range that are outside the brackets in this range, and the opening
+    /// token of each bracket pair.
     pub(super) fn outer_tokens(&self, range: Range<usize>) -> impl Iterator<Item = usize> {
         let mut next = range.start;
         std::iter::from_fn(move || {

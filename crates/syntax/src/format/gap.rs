@@ -221,7 +221,7 @@ impl<'a> Gaps<'a> {
             && (is_value || matches!(self.token_text(index), "clamp" | "const"))
     }
 
-    /// True if the token at `index` is a name after which parentheses contain arguments. The
+    /// True if the token at `index` is a name, so that parentheses after it contain arguments. The
     /// formatter then writes no space before the parentheses.
     fn is_name(&self, index: usize) -> bool {
         match self.token_kind(index) {

@@ -14,7 +14,7 @@ use rulec_base::diag::{Code, Diagnostic, Message, is_single_slip, list_alternati
 use rulec_base::message;
 use rulec_base::span::Span;
 
-/// Maximum number of expected items named in one message, to keep messages short.
+/// Maximum number of expected tokens or parts that one message names, to keep messages short.
 const MAX_EXPECTED: usize = 3;
 
 /// Creates the diagnostic for a statement or item that cannot be parsed. `rule` is the grammar rule

@@ -1,6 +1,6 @@
 //! Recognizes whole statements of other languages, such as a rule of a production system or a block
-//! of definitions. Each is reported once, with the same statement as this language writes it, and
-//! the errors of its parts are left out.
+//! of definitions. One error for each suggests the same statement in this language; the errors of
+//! its parts are left out.
 
 mod cases;
 mod conditionals;

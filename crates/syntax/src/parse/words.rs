@@ -1,6 +1,6 @@
-//! The table of explanations of the words of the language: a sentence and an example for each
-//! word. Editors show them. Operators and functions have tables of their own. The table also has
-//! the modifiers of operators, and the arrow.
+//! The table of explanations that editors show for the words of the language: one sentence and one
+//! example for each word. It also explains the modifiers of operators and the arrow. Operators and
+//! functions have tables of their own.
 
 use rulec_base::diag::Message;
 use rulec_base::message;

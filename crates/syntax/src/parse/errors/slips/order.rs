@@ -292,8 +292,9 @@ impl ParseFailure<'_, '_> {
         Some(diagnostic.fix(self.span, ""))
     }
 
-    /// Returns the diagnostic for the type of a list or of a `let`, which has no declared type:
-    /// `list words []string = …`, `list<string> words = …`. `None` without such a mistake.
+    /// Returns the diagnostic for a type in the definition of a list or a `let`, where no type may
+    /// be declared: `list words []string = …`, `list<string> words = …`. `None` without such a
+    /// mistake.
     pub(super) fn type_of_definition(&self) -> Option<Diagnostic> {
         if !matches!(self.rule, Rule::list_statement | Rule::let_statement) {
             return None;

@@ -289,8 +289,8 @@ impl ParseFailure<'_, '_> {
         }
     }
 
-    /// True for an arrow that points to the left, as in `a <- b`. Its symbols may be several
-    /// tokens.
+    /// True if an arrow that points to the left begins at the unexpected token, as in `a <- b`.
+    /// Such an arrow may consist of several tokens.
     fn is_arrow_to_the_left(&self) -> bool {
         let start = self.span.range().start;
         let text = &self.cx.text[start..];
