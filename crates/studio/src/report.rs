@@ -29,11 +29,13 @@ use std::sync::Arc;
 pub(crate) const REPORT_TEMPLATE_FILE: &str = "report.html";
 /// Placeholder text in the template, which the JSON of the report replaces.
 const REPORT_PLACEHOLDER: &str = "\"REPORT\"";
-/// Maximum number of replayed messages from which the coverage is counted, because each one is
-/// decided again. They are evenly spaced over the replay.
+/// Maximum number of replayed messages from which the coverage is counted. The number is limited
+/// because every counted message is decided again. The counted messages are evenly spaced over the
+/// replay.
 const MAX_COVERED_MESSAGES: usize = 2_000;
-/// Maximum number of replayed messages from which the coverage is counted if the rules keep a
-/// history. It is lower, because the earlier messages of each one are read again too.
+/// Maximum number of replayed messages from which the coverage is counted if the rules read the
+/// history. The limit is lower, because the earlier messages of every counted message are also read
+/// again.
 const MAX_COVERED_MESSAGES_WITH_HISTORY: usize = 200;
 /// Maximum number of sample decisions in a report.
 const MAX_SAMPLES: usize = 12;
@@ -49,8 +51,8 @@ pub type ReportOptions = Options;
 pub struct ReportError(Message);
 
 impl ReportError {
-    /// Returns the error as a localized message. An error about the content of a file is always in
-    /// the language of the options.
+    /// Returns the error as a localized message. If the error is about the content of a file, its
+    /// text is already in the language of the options.
     pub fn to_message(&self) -> Message {
         self.0.clone()
     }
@@ -215,7 +217,8 @@ fn coverage_item(snapshot: &ProjectSnapshot, item: CoveredItem) -> CoverageItem 
     }
 }
 
-/// Counts the coverage by messages that are evenly spaced over a replay.
+/// Decides messages that are evenly spaced over a replay, and returns their coverage: how often
+/// each statement and condition was true.
 fn coverage_of_replay<'r>(
     studio: &Studio,
     snapshot: &ProjectSnapshot,
@@ -248,14 +251,15 @@ fn coverage_of_replay<'r>(
     Ok(coverage)
 }
 
-/// Returns the history that a decision about a replayed message reads.
+/// Returns the earlier messages that the rules read as history when they decide the message on the
+/// line `line` of the replayed file.
 fn past_of_line(studio: &Studio, replay: &Replay, line: u64) -> Answer<Past> {
     let (session, _) = replay.session_of_line(line)?;
     Ok(replayed_history(studio, replay, line, &session)?.past)
 }
 
-/// A message of a sample decision: its line in the replayed file, the name of the entry that
-/// decides, the message, and the history that the decision reads.
+/// A message for a sample decision: its line in the replayed file, the name of the entry that
+/// decides it, the message itself, and its history. The line is `None` for the message of a test.
 type SampleMessage = (Option<u64>, String, Value, Past);
 
 /// Returns sample decisions with explanations, one for each of the statements that a replay chose

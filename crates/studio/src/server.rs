@@ -108,9 +108,11 @@ impl Server {
     }
 }
 
-/// Returns an HTTP router that serves the studio of a service, which shows the service's current
-/// rules. The caller must check that the client may send the request, and remove the prefix from
-/// the request's path. A request body has at most `body_limit` bytes.
+/// Returns an HTTP router for the studio of a running service, which shows the service's current
+/// rules. `body_limit` is the maximum size of a request body in bytes.
+///
+/// The caller must check that the client may send the request. It must also remove the path prefix
+/// under which it serves the studio.
 ///
 /// # Errors
 ///

@@ -33,8 +33,8 @@ impl ProjectSnapshot {
         }
     }
 
-    /// Returns the compiled rules. If they do not compile, returns the error with which the studio
-    /// refuses the request.
+    /// Returns the compiled rules. If they do not compile, returns the error response, which
+    /// contains the first compile error.
     pub fn rules(&self) -> Answer<&Rules> {
         self.analysis.rules().ok_or_else(|| {
             RequestError::errors(
@@ -73,7 +73,8 @@ impl ProjectSnapshot {
         self.findings.get().map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the keys of all statements of the rules.
+    /// Returns the keys of all statements of the rules. A key is a text that identifies a
+    /// statement.
     pub fn keys(&self, rules: &Rules) -> &StatementKeys {
         self.keys.get_or_init(|| StatementKeys::new(rules.program()))
     }

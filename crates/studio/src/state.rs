@@ -211,7 +211,8 @@ impl Studio {
     }
 
     /// Registers a slow request as the newest one. Returns a function that the request calls during
-    /// its work: false means that a newer request was registered.
+    /// its work. If this function returns false, a newer request was registered, and the work
+    /// should stop.
     pub fn register_newest(&self) -> impl Fn() -> bool + '_ {
         let number = self.newest_request.fetch_add(1, Ordering::Relaxed) + 1;
         move || self.newest_request.load(Ordering::Relaxed) == number

@@ -39,8 +39,8 @@ pub struct Statement {
 pub struct Allow {
     /// The warning that the comment suppresses. `None` if the code is unknown or is not a warning.
     pub code: Option<Code>,
-    /// The first warning code anywhere in the comment. If it does not directly follow the word
-    /// `allow`, a diagnostic reports where to write it.
+    /// The first warning code anywhere in the comment. It differs from `code` if other words follow
+    /// `allow` first; a diagnostic then suggests where to write the code.
     pub later_code: Option<Code>,
     /// The span of the whole `allow` comment.
     pub span: Span,
@@ -82,9 +82,11 @@ pub enum StatementKind {
     Choice(Choice),
     /// A conversation and its trigger: `flow NAME "what it does" keyword exact ["hi"] -> "id"`.
     Flow(Flow),
-    /// The tool that starts flows: `flow tool NAME "what it does" { endpoint: { url: "…" } }`.
+    /// The tool by which a language model starts flows: `flow tool NAME "what it does" { endpoint:
+    /// { url: "…" } }`.
     FlowTool(FlowTool),
-    /// Selects next nodes: `router NAME(output) { when COND -> next[1]  otherwise -> next[0] }`.
+    /// Selects the workflow nodes that run next: `router NAME(output) { when COND -> next[1]
+    /// otherwise -> next[0] }`.
     Router(Router),
     /// A graph of nodes, run step by step: `workflow council { node draft echo -> review  node
     /// review vote { threshold: 0.6 } -> draft, done by verdict }`
@@ -156,7 +158,7 @@ pub struct Branch {
     /// The id that the decision returns if this branch is chosen.
     pub id: Ident,
     pub default: Option<Span>,
-    /// The description of the branch for a language model, if the author wrote one.
+    /// The description of the branch for a language model. `None` if the author wrote none.
     pub meaning: Option<Spanned<String>>,
     /// Whether one true condition is enough to choose the branch. Otherwise all of its conditions
     /// must be true.
@@ -246,7 +248,7 @@ pub struct Node {
     /// The time limit of the node in seconds; `None` means no limit.
     pub within: Option<Spanned<Literal>>,
     /// How the inputs are merged if several edges lead to the node: the word after `merge`, such as
-    /// `latest`. For `merge by node`, it is `by node`.
+    /// `latest`, or `by node` for `merge by node`. `None` without this clause.
     pub merge: Option<Ident>,
     pub next: Vec<Ident>,
     pub router: Option<Ident>,

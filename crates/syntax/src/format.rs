@@ -66,6 +66,11 @@ impl MeaningChanged {
 /// Formats a rules file. Formatting the result again changes nothing. If a file contains statements
 /// that do not parse, and formatting would change where statements begin, the whole file stays
 /// unchanged.
+///
+/// # Errors
+///
+/// Returns an error if the formatted text would have another meaning, which is a bug in the
+/// formatter.
 pub fn format(text: &str) -> Result<Formatted, MeaningChanged> {
     let original_outline = outline(text);
     let mut file = FileFormatter {
@@ -97,8 +102,8 @@ fn line_number(text: &str, tokens: &[Token], token: usize) -> usize {
     memchr::memchr_iter(b'\n', &text.as_bytes()[..end]).count() + 1
 }
 
-/// Compares the original and the formatted text by tokens, comments and statements. Returns the
-/// index of a token of the original near the first difference. `None` if both mean the same.
+/// Compares the tokens, comments and statements of the original and the formatted text. Returns the
+/// index of a token of the original near the first difference; `None` if there is no difference.
 fn first_difference(text: &str, original: &Outline, formatted: &str) -> Option<usize> {
     let formatted_outline = outline(formatted);
     let (old, new) = (&original.tokens, &formatted_outline.tokens);

@@ -185,7 +185,7 @@ pub fn tokenize(text: &str, offset: usize) -> impl Iterator<Item = Token> {
     })
 }
 
-/// True if a text can be written as a name after a dot or before a colon without backquotes.
+/// True if a text can be written without backquotes as a name after a dot or before a colon.
 pub fn is_name(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next().is_some_and(|c| c == '_' || unicode_ident::is_xid_start(c))

@@ -148,7 +148,8 @@ pub struct Loaded {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Loads and parses the file at `path` and all files it imports.
+/// Loads and parses the file at `path` and all files it imports. A file that cannot be read is
+/// reported in the diagnostics of the result.
 pub fn load(threads: Threads, loader: &dyn Loader, path: &str) -> Loaded {
     let (file_states, import_chain) = (HashMap::new(), Vec::new());
     let mut import_loader =
@@ -176,7 +177,7 @@ pub fn load(threads: Threads, loader: &dyn Loader, path: &str) -> Loaded {
 #[derive(Clone, Copy, PartialEq)]
 enum FileState {
     Loading,
-    /// The file is loaded, or could not be read. The id is `None` if it could not be read.
+    /// The file was loaded, or could not be read. In the second case, the id is `None`.
     Done(Option<FileId>),
 }
 

@@ -160,8 +160,8 @@ struct FileParser<'a> {
     declared: OnceCell<DeclaredNames>,
 }
 
-/// Statements that one call of pest parsed together, before the parser needs all of them. Each is
-/// taken from here when its turn comes.
+/// The parse tree of several consecutive statements that one call of pest parsed. The parser takes
+/// one statement at a time from this tree, in source order.
 #[derive(Default)]
 struct ParsedAhead {
     tree: ParseTree,
@@ -173,13 +173,13 @@ struct ParsedAhead {
 }
 
 impl ParsedAhead {
-    /// Returns the tree node of the statement that has the tokens `tokens` and that the grammar
-    /// rule `rule` matches. Also returns the index of the token to which positions in the node are
-    /// relative. `None` if the statement has an error.
+    /// Returns the tree node of the statement with the tokens `tokens`, if the grammar rule `rule`
+    /// matches all of them. Also returns the index of the token from which the node counts its
+    /// tokens. `None` if the statement has an error.
     ///
-    /// If the statement is not parsed yet, it is parsed together with the statements `following`
-    /// it, because one call of pest is cheaper than many. The long statements among them are not
-    /// parsed ahead, because they could be nested too deep.
+    /// If the statement is not parsed yet, one call of pest parses it together with statements of
+    /// `following`. One call for each statement would be slower. The call ends before the first
+    /// long statement, which could be nested too deep.
     fn take_statement(
         &mut self,
         reader: &FileParser<'_>,
@@ -220,7 +220,7 @@ impl ParsedAhead {
 }
 
 impl<'a> FileParser<'a> {
-    /// True if all tokens of `text` are one statement without errors.
+    /// True if the tokens, which are all tokens of `text`, form one statement without errors.
     fn reads_alone(text: &str, TokenStream { sigs, codes, .. }: &TokenStream) -> bool {
         let Ok(tree) = ParseTree::parse(Rule::alone, codes) else { return false };
         let (ahead, parsed, file) = (ParsedAhead::default(), Parsed::default(), FileId(0));
@@ -423,11 +423,11 @@ const MIN_CALL_LIMIT: usize = 50_000_000;
 const CALLS_PER_TOKEN: usize = 1000;
 
 /// Raises pest's limit on calls of grammar rules to the number that a statement of `length` tokens
-/// can need. The limit protects against a grammar that is slower than linear by mistake.
+/// can need. The limit ends a parse that takes too long because of a mistake in the grammar.
 ///
 /// All threads share this limit, and pest copies it when a parse begins. So this function never
-/// lowers the limit. It sets pest's limit before `CURRENT_LIMIT`: a thread that finds its number
-/// there begins to parse immediately.
+/// lowers the limit. It sets pest's limit before `CURRENT_LIMIT`, because another thread parses
+/// immediately if `CURRENT_LIMIT` is high enough for its statement.
 fn raise_call_limit(length: usize) {
     static CURRENT_LIMIT: AtomicUsize = AtomicUsize::new(0);
     static RAISE_LOCK: Mutex<()> = Mutex::new(());

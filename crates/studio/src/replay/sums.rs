@@ -1,4 +1,5 @@
-//! Counts the rows of a replay: by statement, over time, and by changed result.
+//! Counts the rows of a replay (one for each replayed message): by the chosen statement, over time,
+//! and by how the result differs from the older rules or the log.
 
 use super::{Replay, ReplayResults, Row, UNKNOWN_NUMBER};
 use crate::api::{Flip, LineMistake, ReplaySums, Series, StatementCount, Timeline};
@@ -14,7 +15,7 @@ const TIMELINE_BUCKETS: usize = 60;
 const MAX_TIMELINE_SERIES: usize = 8;
 
 impl Replay {
-    /// Returns the counts of all rows that the replay has decided so far.
+    /// Returns the counts that the page shows for the messages that the replay has decided so far.
     pub fn sums(&self) -> ReplaySums {
         let elapsed = self.elapsed();
         let progress = self.progress();
@@ -115,8 +116,8 @@ impl Replay {
         statement_counts
     }
 
-    /// Returns the tables that messages of the replay can reach: the tables in `entered`, by which
-    /// messages are decided, and all tables that `goto`s reach from them.
+    /// Returns the tables by which the replay may decide a message: the tables in `entered`, where
+    /// decisions begin, and every table to which a `goto` leads from them.
     fn reached_tables(&self, entered: &BTreeSet<&str>) -> BTreeSet<String> {
         let mut reached: BTreeSet<String> = entered.iter().map(|name| (*name).to_owned()).collect();
         let Some(rules) = self.snapshot.analysis.rules() else {
@@ -142,8 +143,8 @@ impl Replay {
         reached
     }
 
-    /// Returns the reason, as text, why no message of this replay chose the given statement: a
-    /// finding of the rule analysis, or else a general sentence.
+    /// Returns the text that explains why no message of this replay chose the statement. It is the
+    /// message of a finding of the rule analysis, or else a general sentence.
     fn never_chosen_reason(&self, statement: &crate::keys::Statement) -> String {
         let Some(rules) = self.snapshot.analysis.rules() else { return String::new() };
         let program = rules.program();
@@ -190,7 +191,8 @@ fn count_flips(results: &ReplayResults) -> Vec<Flip> {
     flips
 }
 
-/// Returns the position of a row on the timeline: its time or, without `by_time`, its line number.
+/// Returns the position of a row on the timeline. This is the time of its message or, without
+/// `by_time`, the number of its line in the file.
 pub(super) fn timeline_position(row: &Row, by_time: bool) -> f64 {
     if by_time { row.time } else { row.file_line.number as f64 }
 }

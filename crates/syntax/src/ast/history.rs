@@ -22,10 +22,13 @@ pub struct History {
 pub struct HistoryPart {
     /// The span of the word `history`, for diagnostics.
     pub word: Span,
-    /// `within DURATION`: only messages that are at most this number of seconds older than `now`.
+    /// The `DURATION` of `within DURATION`: only messages that are at most this number of seconds
+    /// older than `now` are selected. `None` without this bound.
     pub within: Option<Expr>,
-    /// `after p`: only messages that were recorded after the message `p` of the same history.
+    /// The `p` of `after p`: only messages that were recorded after the message `p` of the same
+    /// history are selected. `None` without this bound.
     pub after: Option<Expr>,
-    /// `before p`: only messages that were recorded before the message `p` of the same history.
+    /// The `p` of `before p`: only messages that were recorded before the message `p` of the same
+    /// history are selected. `None` without this bound.
     pub before: Option<Expr>,
 }

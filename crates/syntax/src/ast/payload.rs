@@ -7,8 +7,9 @@ use rulec_base::span::{Span, Spanned};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Payload {
     pub name: Ident,
-    /// The rank of the payload (`rank 3`). An agent may propose several payloads at once. The
-    /// accepted payloads are then carried out one after another, in the order of ascending rank.
+    /// The rank of the payload (`rank 3`); `None` if the statement gives no rank. An agent may
+    /// propose several payloads at once. The accepted payloads are then carried out one after
+    /// another, in the order of ascending rank.
     pub rank: Option<Spanned<i64>>,
     /// Whether the payload is marked `interrupts`: if a payload of this kind is carried out,
     /// waiting payloads of other kinds are dropped.
@@ -22,7 +23,8 @@ pub struct Payload {
     /// Whether the payload is marked `strict`: a rule that cannot be evaluated, because a value is
     /// missing, then rejects the payload.
     pub strict: bool,
-    /// The kind of payload to use instead if this payload is rejected: `fallback KIND`.
+    /// The kind of payload to use instead if this payload is rejected: `fallback KIND`. `None`
+    /// without this clause.
     pub fallback: Option<Ident>,
     pub body: Vec<Item>,
 }
@@ -104,8 +106,8 @@ pub struct Limits {
 pub struct RuleItem {
     pub id: Spanned<String>,
     pub place: Option<PathExpr>,
-    /// The condition after `when`, for `require` and `compiles` rules. If the condition is not
-    /// true, the rule does not apply.
+    /// The condition after `when`, for `require` and `compiles` rules; `None` without `when`. If
+    /// the condition is not true, the rule does not apply.
     pub guard: Option<Expr>,
     pub test: RuleTest,
     /// The message that reports a violation of this rule, and the correction of the payload.
@@ -159,8 +161,8 @@ pub struct PathExpr {
 pub struct IncludeItem {
     pub group: Ident,
     pub args: Vec<IncludeArg>,
-    /// The id after `as`. If it is given, all rules of the included group report their violations
-    /// under this id.
+    /// The id after `as`; `None` without `as`. If it is given, all rules of the included group
+    /// report their violations under this id.
     pub renamed: Option<Spanned<String>>,
     pub guard: Option<Expr>,
 }
@@ -169,8 +171,8 @@ pub struct IncludeItem {
 pub struct IncludeArg {
     pub name: Ident,
     pub value: Expr,
-    /// The path after `at`. If the argument violates a rule of the group, the violation is reported
-    /// at this path.
+    /// The path after `at`; `None` without `at`. If the argument violates a rule of the group, the
+    /// violation is reported at this path.
     pub place: Option<PathExpr>,
 }
 
@@ -182,7 +184,8 @@ pub struct EachItem {
     /// element.
     pub names: (Ident, Option<Ident>),
     pub list: Expr,
-    /// The condition after `when`. If it is given, elements for which it is not true are skipped.
+    /// The condition after `when`; `None` without `when`. If it is given, elements for which it is
+    /// not true are skipped.
     pub guard: Option<Expr>,
     pub body: Vec<Item>,
 }

@@ -45,8 +45,9 @@ impl LayoutBuilder<'_> {
         self.end_group();
     }
 
-    /// Adds the layout events for the bracket at the token `open` and its items. `write` adds the
-    /// events of one item. The items share one line if they fit; otherwise each has its own line.
+    /// Adds the layout events for a pair of brackets with the items between them. `open` is the
+    /// token of the opening bracket. `write` adds the events of one item. The items share one line
+    /// if they fit; otherwise each has its own line.
     fn add_items(
         &mut self,
         open: usize,
@@ -142,8 +143,8 @@ impl LayoutBuilder<'_> {
         }
     }
 
-    /// Splits a range of tokens into fields. A new field begins before each key, and after each
-    /// comma or semicolon.
+    /// Splits a range of tokens into fields. A new field begins before each key (a name before a
+    /// colon), and after each comma or semicolon.
     fn split_fields(&self, range: Range<usize>) -> Vec<Range<usize>> {
         let mut fields: Vec<Range<usize>> = Vec::new();
         for part in self.split_separated(range) {
@@ -157,8 +158,8 @@ impl LayoutBuilder<'_> {
         fields
     }
 
-    /// Splits a range of tokens before each token that is one of `words`. The `branch` of `default
-    /// branch` does not count.
+    /// Splits a range of tokens before each token whose text is one of `words`. In `default
+    /// branch`, the range is not split before `branch`.
     fn split_before_words(&self, range: Range<usize>, words: &[&str]) -> Vec<Range<usize>> {
         let is_start = |token: &usize| {
             let is_default_branch =
@@ -170,8 +171,8 @@ impl LayoutBuilder<'_> {
         ends.into_iter().map(|end| std::mem::replace(&mut start, end)..end).collect()
     }
 
-    /// Splits a range of tokens into the nodes of a workflow. An id, a kind or a router may also be
-    /// called `node`, so only some of the words `node` begin a node.
+    /// Splits a range of tokens into the nodes and `passthrough` clauses of a workflow. An id, a
+    /// kind or a router may also be called `node`, so only some of the words `node` begin a node.
     fn split_nodes(&self, range: Range<usize>) -> Vec<Range<usize>> {
         let mut starts: Vec<usize> = Vec::new();
         for token in self.outer_tokens(range.clone()) {
@@ -224,7 +225,7 @@ impl LayoutBuilder<'_> {
     }
 
     /// Adds the layout events for the braces of a payload, group or `each`. `open` is the token of
-    /// the opening brace. `self.items` contains the start tokens of the items.
+    /// the opening brace. The items in the braces begin at the tokens in `self.items`.
     pub(super) fn add_item_block(&mut self, open: usize) {
         let close = self.closing_bracket(open);
         if open + 1 == close {

@@ -167,8 +167,8 @@ impl LayoutBuilder<'_> {
         self.closing_brackets[open - self.first_token]
     }
 
-    /// Returns the tokens of a range that are not inside a bracket of that range. For a bracket,
-    /// only its opening token is returned.
+    /// Returns the tokens of a range that are outside the brackets in this range, and the opening
+    /// token of each bracket pair.
     pub(super) fn outer_tokens(&self, range: Range<usize>) -> impl Iterator<Item = usize> {
         let mut next = range.start;
         std::iter::from_fn(move || {
@@ -196,7 +196,7 @@ impl LayoutBuilder<'_> {
     }
 
     /// True if the token begins a quantifier such as `any x in …: …`, or an `if … then … else …`.
-    /// Such an expression extends to the index `end`, where the whole condition or value ends. So
+    /// Such an expression extends to the end of the whole condition or value, the index `end`. So
     /// an operator after the token is inside this expression.
     fn extends_to_end(&self, token: usize, end: usize) -> bool {
         self.is_word(token, &["if"]) || self.quantifier_colon(token, end).is_some()
@@ -339,8 +339,8 @@ impl LayoutBuilder<'_> {
 
     // --- Conditions and values -------------------------------------------------------------------
 
-    /// Adds the layout events for a condition or value. `hangs` is true if the expression does not
-    /// begin a line; its continuation lines are then indented. A block of conditions at the end of
+    /// Adds the layout events for a condition or value. If `hangs` is true, the expression does not
+    /// begin a line, so its continuation lines are indented. A block of conditions at the end of
     /// the expression can be broken without breaking the text before the block.
     pub(super) fn add_expression(&mut self, range: Range<usize>, hangs: bool) {
         let operators = self.lowest_precedence_operators(range.clone());
@@ -380,8 +380,9 @@ impl LayoutBuilder<'_> {
         }
     }
 
-    /// Returns the token of the opening brace if the operand is a block: `any { … }`, `all { … }`
-    /// or `none { … }`. `None` for other operands. A trailing comma or semicolon is allowed.
+    /// If the operand is a block such as `any { … }`, `all { … }` or `none { … }`, returns the
+    /// token of its opening brace. A comma or semicolon may follow the block. `None` for other
+    /// operands.
     fn block_at_end(&self, operand: Range<usize>) -> Option<usize> {
         let open = operand.start + 1;
         let is_block = self.is_word(operand.start, &["any", "all", "none"])

@@ -214,14 +214,14 @@ impl<'a> Gaps<'a> {
 
     /// True if the formatter writes no space between the token at `index` and the `[` after it, as
     /// in `list[0]`. This needs a value before the `[`, and no space in the author's text. The
-    /// words `clamp` and `const` count as values here, because both may be names.
+    /// words `clamp` and `const` also count as values, because a field may have such a name.
     fn is_indexed(&self, index: usize) -> bool {
         let is_value = !self.is_plain_word(index) || !is_operator_or_connective(self.token_text(index));
         self.gap_text(index + 1).is_empty()
             && (is_value || matches!(self.token_text(index), "clamp" | "const"))
     }
 
-    /// True if the token at `index` is a name after which parentheses contain arguments. The
+    /// True if the token at `index` is a name, so that parentheses after it contain arguments. The
     /// formatter then writes no space before the parentheses.
     fn is_name(&self, index: usize) -> bool {
         match self.token_kind(index) {

@@ -139,7 +139,8 @@ impl<'a> LayoutWriter<'a> {
         }
     }
 
-    /// Writes the gap before the token `next` unchanged, except for uniform line endings.
+    /// Writes the gap before the token `next` as the author wrote it. Only its line endings change:
+    /// they become the line ending of the output.
     pub(super) fn write_gap_unchanged(&mut self, gaps: &Gaps<'_>, next: usize) {
         let mut lines = gaps.gap_text(next).split('\n').peekable();
         while let Some(line) = lines.next() {
@@ -260,7 +261,8 @@ struct EventWidths {
     /// For each event, the index of the first possible break at or after the event; the number of
     /// events if no break follows.
     next_break: Vec<usize>,
-    /// For each `Begin` event, the index of its `End` event.
+    /// For each `Begin` event, the index of its `End` event. The entries of all other events have
+    /// no meaning.
     group_ends: Vec<usize>,
 }
 

@@ -14,9 +14,10 @@ const WORDS_WITHOUT_TOOL: [&str; 4] = ["allow", "noqa", "disable", "ignore"];
 const SUPPRESSION_WORDS_OF_OTHER_TOOLS: [&str; 8] =
     ["disable", "ignore", "suppress", "skip", "noqa", "nolint", "permit", "disable-next-line"];
 
-/// Reads a comment of the form `# rulec: allow W0123 reason`. Returns the code of the suppressed
-/// warning, which directly follows `allow`, and the first warning code after `allow`. Each is
-/// `None` if there is no such code. The outer `None` means another kind of comment.
+/// Reads a comment of the form `# rulec: allow W0123 reason`. Returns the warning code directly
+/// after `allow`, which the comment suppresses, and the first warning code anywhere after `allow`.
+/// Each is `None` if there is no such code. The outer `None` means that the comment has another
+/// form.
 pub(super) fn suppressed_code(comment: &str) -> Option<(Option<Code>, Option<Code>)> {
     let rest = comment.trim_start_matches('#').trim_start().strip_prefix("rulec:")?;
     let rest = rest.trim_start().strip_prefix("allow")?;

@@ -74,8 +74,8 @@ impl<'a> StatementContext<'a> {
         self.span_of(pair.tokens())
     }
 
-    /// Returns the span of tokens. The range contains token indices relative to `base`. For an
-    /// empty range, returns the span of the token at its start.
+    /// Returns the span from the first to the last of the tokens in a range, whose indices are
+    /// relative to `base`. For an empty range, returns the span of the token at its start.
     pub(super) fn span_of(&self, tokens: Range<usize>) -> Span {
         let token = |index: usize| self.sigs.get(self.base + index).map(|sig| sig.token);
         let start = token(tokens.start).map_or(self.span.end, |first| first.start);
@@ -142,8 +142,8 @@ impl<'a> StatementContext<'a> {
         }
     }
 
-    /// Converts a tree node for a name to an identifier without backquotes. Accepts every word, as
-    /// is right after a dot, for example.
+    /// Converts a tree node for a name to an identifier without backquotes. Accepts every word,
+    /// also a reserved one, because after a dot, for example, every word is a name.
     pub(super) fn read_ident(&self, pair: &Pair<'_>) -> Ident {
         Spanned::new(unquote(self.text(pair)).to_owned(), self.span(pair))
     }
@@ -246,8 +246,8 @@ impl<'a> StatementContext<'a> {
         Ok(Spanned::new(self.read_string(span)?, span))
     }
 
-    /// Calls `build` with that child of a tree node which the grammar rule `rule` matched. Fails if
-    /// there is no such child.
+    /// Returns the result of `build` for the first child of `pair` that the grammar rule `rule`
+    /// matched. The grammar always produces such a child; without it, fails.
     pub(super) fn build_child<'p, T>(
         &mut self,
         pair: &Pair<'p>,
@@ -257,8 +257,8 @@ impl<'a> StatementContext<'a> {
         build(self, required_child(pair, rule)?)
     }
 
-    /// Calls `build` with that child of a tree node which the grammar rule `rule` matched. Returns
-    /// `None` if there is no such child.
+    /// Returns the result of `build` for the first child of `pair` that the grammar rule `rule`
+    /// matched. `None` if there is no such child.
     pub(super) fn build_optional_child<'p, T>(
         &mut self,
         pair: &Pair<'p>,
@@ -268,7 +268,8 @@ impl<'a> StatementContext<'a> {
         children(pair, rule).next().map(|child| build(self, child)).transpose()
     }
 
-    /// Calls `build` with each child of a tree node which the grammar rule `rule` matched.
+    /// Returns the results of `build` for all children of `pair` that the grammar rule `rule`
+    /// matched.
     pub(super) fn build_children<'p, T>(
         &mut self,
         pair: &Pair<'p>,
@@ -334,8 +335,8 @@ pub(super) fn expect_part<T>(part: Option<T>, invariant: impl Display) -> Built<
     })
 }
 
-/// Returns that child of a tree node which the grammar rule `rule` matched. The grammar always
-/// produces such a child.
+/// Returns the first child of `pair` that the grammar rule `rule` matched. The grammar always
+/// produces such a child; without it, fails.
 pub(super) fn required_child<'p>(pair: &Pair<'p>, rule: Rule) -> Built<Pair<'p>> {
     expect_part(children(pair, rule).next(), format_args!("{:?} has a {rule:?}", pair.as_rule()))
 }

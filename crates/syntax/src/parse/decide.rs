@@ -1,5 +1,4 @@
-//! Builds the syntax tree of the statements that select a branch, a task or nodes: `choice`,
-//! `flow`, `router` and `workflow`.
+//! Builds the syntax tree of `choice`, `flow`, `router` and `workflow` statements.
 
 use super::context::{
     Built, StatementContext, children, expect_part, first_child, has_child, required_child, unexpected_token,

@@ -15,7 +15,8 @@ pub(super) struct DeclaredNames {
     targets: HashSet<String>,
     /// For each handler with parameters, the index of the token `(` that opens them.
     parameter_brackets: HashMap<String, usize>,
-    /// The index of the token `{` that opens the fields of the `input` statement.
+    /// The index of the token `{` that opens the fields of the `input` statement. `None` if the
+    /// file has no such statement.
     input_brace: Option<usize>,
 }
 

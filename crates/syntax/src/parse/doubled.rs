@@ -1,5 +1,6 @@
-//! Reports a word or symbol that is written twice in a row, such as `unless unless`. Such a slip
-//! makes almost any error. So the statement is parsed again without the second copy.
+//! Reports a word or symbol that is written twice in a row, such as `unless unless`. The error
+//! where parsing fails does not show the mistake. So the statement is parsed again without the
+//! second copy, and if it has no error then, the copy is reported.
 
 use super::context::unexpected_token;
 use super::remedy;
@@ -19,7 +20,8 @@ const MAX_PHRASE: usize = 3;
 const MAX_TRIES: usize = 6;
 
 /// Returns the diagnostic for a doubled word, symbol or phrase in a statement with an error.
-/// `errors` are the errors of the statement. `None` if its removal does not help.
+/// `errors` are the errors of the statement. `None` if the statement still has an error without the
+/// second copy.
 pub(super) fn doubled_part(
     file: FileId,
     text: &str,
@@ -85,7 +87,8 @@ pub(super) fn doubled_part(
     None
 }
 
-/// Returns the diagnostic that proposes to remove the second half of the tokens `copies`.
+/// Returns the diagnostic for a doubled part. It proposes to remove the second half of the tokens
+/// `copies`.
 fn removal(file: FileId, text: &str, sigs: &[SignificantToken], copies: Range<usize>) -> Diagnostic {
     let half = copies.start + copies.len() / 2;
     let second = Span { file, start: sigs[half].token.start, end: sigs[copies.end - 1].token.end };

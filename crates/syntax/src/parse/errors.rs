@@ -14,7 +14,7 @@ use rulec_base::diag::{Code, Diagnostic, Message, is_single_slip, list_alternati
 use rulec_base::message;
 use rulec_base::span::Span;
 
-/// Maximum number of expected items named in one message, to keep messages short.
+/// Maximum number of expected tokens or parts that one message names, to keep messages short.
 const MAX_EXPECTED: usize = 3;
 
 /// Creates the diagnostic for a statement or item that cannot be parsed. `rule` is the grammar rule
@@ -174,8 +174,8 @@ impl<'a> ParseFailure<'_, 'a> {
     }
 
     /// True if `rule` matches a bracket, string or number that is a part of the statement itself,
-    /// such as the string in `import "a.rules"`. False if an expression may begin there, because
-    /// the error message then does not list its first tokens.
+    /// such as the string in `import "a.rules"`. False if the grammar also expects an expression
+    /// here. The token may then begin the expression, and messages do not list such tokens.
     fn is_statement_opening(&self, rule: Rule) -> bool {
         matches!(rule, Rule::open_paren | Rule::open_brace | Rule::string | Rule::number)
             && !self.expects_rule(Rule::run)
@@ -302,8 +302,9 @@ impl<'a> ParseFailure<'_, 'a> {
         self.statement_mistake()
     }
 
-    /// Returns a diagnostic if the word is likely a misspelt statement keyword. Inside a line, this
-    /// is likely only if the word differs from a keyword by one typing error.
+    /// Returns a diagnostic if the word is likely a misspelt statement keyword: it begins a line,
+    /// or differs from a keyword by only one typing error. `None` for other words, and if no fix is
+    /// known.
     fn misspelt_statement(&self, word: Token) -> Option<Diagnostic> {
         let diagnostic = unknown::unknown_statement_error(self.cx.file, self.cx.text, word);
         let index = self.cx.sigs.partition_point(|sig| sig.token.start < word.start);

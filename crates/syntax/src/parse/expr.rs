@@ -91,7 +91,8 @@ pub(super) struct PrecedenceClimber<'c, 'cx, 'p> {
     /// Whether the value after `within`, `after` or `before` of a history is being parsed. The
     /// value ends where the next of these words begins.
     pub(super) in_history_bound: bool,
-    /// If this expression is the condition of a `count` or `sum`, the byte offset of that word.
+    /// If this expression is the condition of a `count` or `sum`, the byte offset of that word;
+    /// otherwise `None`.
     pub(super) count_or_sum_start: Option<u32>,
 }
 
@@ -191,8 +192,9 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         Ok(ExprNode { expr: Expr { kind, span }, height, in_parentheses: false })
     }
 
-    /// Parses operands and operators as long as the operators have at least the precedence
-    /// `min_precedence`.
+    /// Parses operands and the binary operators between them by precedence climbing. Stops before
+    /// an operator whose precedence is lower than `min_precedence`, and before a word that belongs
+    /// to the surrounding expression, such as `ignoring` or `..`.
     pub(super) fn parse_at_precedence(&mut self, min_precedence: u8) -> Built<ExprNode> {
         let mut left = self.parse_prefixed()?;
         loop {
@@ -412,7 +414,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
     }
 
     /// Parses `ignoring case` or `matching case` after an operator, and stores the mode in
-    /// `modifiers`.
+    /// `modifiers`. Returns the span of the two words.
     fn read_case_modifier(&mut self, modifiers: &mut Modifiers) -> Built<Span> {
         let word_span = self.element_span(self.position);
         modifiers.case =

@@ -358,8 +358,8 @@ pub(super) fn comparison_of_search_position(after: &str) -> Option<(bool, usize)
     is_whole.then_some((is_found, after.len() - digits.len() + count))
 }
 
-/// True for a method with which other languages parse a time, as in `time.parse(at)`. `base` is the
-/// text before the dot.
+/// True if other languages parse a time with the method `name`, as in `time.parse(at)`. `base` is
+/// the text before the dot.
 pub(super) fn reads_time(name: &str, base: &str) -> bool {
     let (name, base) = (name.to_lowercase(), base.to_lowercase());
     let is_reader = name.starts_with("parse") || name.starts_with("from") || name == "strptime";

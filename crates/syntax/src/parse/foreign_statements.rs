@@ -1,6 +1,6 @@
 //! Recognizes whole statements of other languages, such as a rule of a production system or a block
-//! of definitions. Each is reported once, with the same statement as this language writes it, and
-//! the errors of its parts are left out.
+//! of definitions. One error for each suggests the same statement in this language; the errors of
+//! its parts are left out.
 
 mod cases;
 mod conditionals;
@@ -20,12 +20,13 @@ use rulec_base::span::{FileId, Span, Spanned};
 use std::cell::OnceCell;
 use std::ops::Range;
 
-/// A statement of another language.
+/// A recognized statement of another language, with the help text that suggests how to write it in
+/// this language.
 struct ForeignStatement {
-    /// The index after its last token.
+    /// The index after the last token of the statement.
     end: usize,
     help: Message,
-    /// The names that the statement declares, each with its token.
+    /// The names that the statement declares, each with the index of its token.
     names: Vec<(String, usize)>,
 }
 
@@ -98,8 +99,8 @@ pub(super) fn report_whole_statements(
     remove_needless_semicolons(text, parsed);
 }
 
-/// Removes the error for a `;` after a line that begins no statement. That error comes first, and
-/// often says to remove the line.
+/// Removes the error for a `;` if its line has an error for an unknown statement or an import. The
+/// error for the `;` would come first, and its help could be to remove the line.
 fn remove_needless_semicolons(text: &str, parsed: &mut Parsed) {
     let is_import = |span: Span| {
         let line = text[..span.start as usize].rfind('\n').map_or(0, |at| at + 1);
@@ -188,18 +189,19 @@ impl<'a> StatementReader<'a> {
         self.is_word(index) && !is_reserved(self.text(index))
     }
 
-    /// True for a token that begins a line, and after the last token.
+    /// True if the token at `index` begins a line, or if there is no such token.
     fn begins_line(&self, index: usize) -> bool {
         self.sigs.get(index).is_none_or(|sig| sig.indent().is_some())
     }
 
-    /// Returns the index of the first token of the line after the token `index`.
+    /// Returns the index of the first token on the line below the token `index`, or the number of
+    /// tokens if there is no such line.
     fn next_line(&self, index: usize) -> usize {
         (index + 1..self.sigs.len()).find(|token| self.begins_line(*token)).unwrap_or(self.sigs.len())
     }
 
-    /// Returns the index after the lines below the token `index` that are indented more than
-    /// `margin` bytes.
+    /// Returns the index after the block below the token `index`: the lines up to the next one that
+    /// is indented by at most `margin` bytes.
     fn end_of_block(&self, index: usize, margin: u32) -> usize {
         let is_outside = |token: &usize| self.sigs[*token].indent().is_some_and(|indent| indent <= margin);
         (index + 1..self.sigs.len()).find(is_outside).unwrap_or(self.sigs.len())
@@ -217,8 +219,8 @@ impl<'a> StatementReader<'a> {
         })
     }
 
-    /// Returns the first token from `start` up to `end`, exclusive, that lies outside brackets and
-    /// for which `is_meant` is true.
+    /// Returns the first of the tokens that lies outside brackets and for which `is_meant` is true.
+    /// `None` if there is no such token.
     fn find_outside(&self, tokens: Range<usize>, is_meant: impl Fn(usize) -> bool) -> Option<usize> {
         let mut depth = 0_usize;
         for index in tokens {
@@ -232,8 +234,9 @@ impl<'a> StatementReader<'a> {
         None
     }
 
-    /// Returns an expression as this language writes it: the operators of other languages are
-    /// replaced, and the marks of their variables are removed. The tokens must not be empty.
+    /// Returns an expression as this language writes it. The operators of other languages are
+    /// replaced, and the prefix of a variable or of the message is removed: `$order.total` becomes
+    /// `total`. The tokens must not be empty.
     fn translated(&self, tokens: Range<usize>) -> String {
         let mut written = String::new();
         let mut index = tokens.start;

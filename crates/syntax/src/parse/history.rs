@@ -48,7 +48,7 @@ pub(super) fn build_history(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> B
 }
 
 /// Returns the span of all clauses of a `history` statement, and their corrected source text. A
-/// number with a unit must be the duration after `keep`, and a number without a unit the count
+/// number with a unit becomes the duration after `keep`, and a number without a unit the count
 /// after `at most`.
 fn meant_clauses(cx: &StatementContext<'_>, pair: &Pair<'_>) -> Built<(Span, String)> {
     let (mut clauses, mut written): (Option<Span>, Vec<String>) = (None, Vec::new());

@@ -22,7 +22,8 @@ pub(super) struct BadLiteral {
     pub(super) replacement: Option<String>,
 }
 
-/// Returns the value of a number literal. `negative` is true if a minus sign precedes it.
+/// Returns the value of a number literal. `negative` is true if a minus sign precedes it. Fails if
+/// the unit is unknown or the number is out of range.
 pub(super) fn parse_number(text: &str, negative: bool) -> Result<Literal, BadLiteral> {
     let (digits, unit) = text.split_at(digits_end(text));
     let is_integer = !digits.contains(['.', 'e', 'E']);
@@ -102,7 +103,8 @@ fn significant_digits(number: &str) -> (String, i64) {
     (kept, power)
 }
 
-/// Returns the value of a string literal, raw or not. `text` includes the quotes.
+/// Returns the value of a string literal, raw or not. `text` includes the quotes. Fails if an
+/// escape is invalid.
 pub(super) fn parse_string(text: &str) -> Result<String, BadLiteral> {
     if let Some(raw) = text.strip_prefix('r') {
         let hashes = raw.len() - raw.trim_start_matches('#').len();

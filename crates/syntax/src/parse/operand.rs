@@ -316,7 +316,8 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     }
 
     /// Returns the path after `count`, such as `user.tags` in `count of user.tags`. `None` without
-    /// a path, and for `count distinct tags`, which is no length.
+    /// a path. Also `None` for `count distinct tags`, because the number of distinct elements is
+    /// not the length of the list.
     fn counted_list(&self) -> Option<&str> {
         let rest = &self.elements[self.position..];
         let is_filler = |element: &&ExprElement| {

@@ -34,7 +34,8 @@ pub struct OutlineStatement {
     /// The documentation of the statement, and the number of its `allow` comments. Formatting must
     /// change neither.
     pub notes: (String, usize),
-    /// The statements between a table's braces, and the index of the closing brace if present.
+    /// The statements between the braces of a table, and the index of the closing brace if it is
+    /// present. `None` for any other statement.
     pub table: Option<(Vec<OutlineStatement>, Option<usize>)>,
 }
 

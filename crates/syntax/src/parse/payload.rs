@@ -31,9 +31,9 @@ impl FileParser<'_> {
         Some(kind)
     }
 
-    /// Splits the tokens of a payload, group or `each` into those before its braces and those
-    /// between its braces. `rule` is its grammar rule. If the braces are missing, reports an error
-    /// with an example for this rule, and returns `None`.
+    /// Splits the tokens of a payload, group or `each` into the tokens before its braces and the
+    /// tokens between its braces. `rule` is its grammar rule. If the braces are missing, reports an
+    /// error with an example for this rule, and returns `None`.
     fn split_at_braces(&mut self, tokens: Range<usize>, rule: Rule) -> Option<(Range<usize>, Range<usize>)> {
         // The last pair of braces belongs to the block. Earlier braces may enclose a record,
         // for example in the list of an `each`.

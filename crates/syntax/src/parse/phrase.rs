@@ -119,14 +119,15 @@ pub(super) fn rule_phrase(rule: Rule) -> Option<Message> {
     })
 }
 
-/// Returns the first keyword or symbol that the phrase of a rule quotes. Misspelt words are
-/// compared with it. `None` if the phrase quotes no keyword or symbol.
+/// Returns the first keyword or symbol in backquotes in the phrase that describes a rule. A
+/// misspelt word is compared with it. `None` if the phrase contains none.
 pub(super) fn first_word_of_phrase(rule: Rule) -> Option<String> {
     Some(rule_phrase(rule)?.split('`').nth(1)?.to_owned())
 }
 
-/// True for a rule that matches a token or bracketed group of an expression. An expression may
-/// always continue, so messages do not list such tokens as expected after a complete expression.
+/// True for a rule that matches one part of an expression: a token or a bracketed group. Almost
+/// every expression can be continued, so messages do not list such parts as expected after a
+/// complete expression.
 pub(super) fn is_expression_piece(rule: Rule) -> bool {
     use Rule as R;
     matches!(

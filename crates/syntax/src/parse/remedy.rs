@@ -1,17 +1,17 @@
-//! Parses the text that a help would propose. A remedy that the parser itself refuses would lead
-//! the author into the next error, so such a help says less.
+//! Parses the text that a help text would suggest. If the suggestion has an error itself, following
+//! it would only lead to the next error. The help text is then more general.
 
 use super::{FileParser, scan, stream, terminals};
 use crate::lex::TokenKind;
 
-/// Maximum length, in bytes, of a statement that a help proposes.
+/// Maximum length, in bytes, of a statement that a help text suggests.
 const MAX_BYTES: usize = 240;
 
 /// Maximum length, in bytes, of a text that is parsed again after an error.
 pub(super) const MAX_PARSED_BYTES: usize = 4000;
 
-/// True if `text` is one short line with one statement without errors. A statement in braces whose
-/// parts are split off, such as a payload, does not count.
+/// True if `text` is one short line with one statement without errors. False for a payload or group
+/// with items, which are parsed apart from their statement.
 pub(super) fn reads_as_statement(text: &str) -> bool {
     text.len() <= MAX_BYTES && !text.contains('\n') && parses(text)
 }

@@ -27,8 +27,8 @@ pub(super) fn unknown_statement(cx: &StatementContext<'_>) -> Diagnostic {
         .unwrap_or_else(|| unknown::unknown_statement_error(cx.file, cx.text, cx.sigs[first].token))
 }
 
-/// Returns the diagnostic for a line that begins no statement, so that the splitter counted its
-/// tokens as a part of the statement before it. The first word of the line is the token at `index`.
+/// Returns the diagnostic for a line that begins no statement, and which the parser therefore
+/// treats as a part of the statement before it. The first word of the line is the token at `index`.
 /// `None` for a word that may continue a statement.
 pub(super) fn line_without_keyword(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic> {
     let word = text_of(cx, index);
@@ -251,8 +251,8 @@ fn definition_without_word(cx: &StatementContext<'_>) -> Option<Diagnostic> {
     Some(diagnostic.help(message!("write `{replacement}`")).fix(head, replacement))
 }
 
-/// Returns the value that a statement such as `total += 1d` gives to its first name, and the index
-/// after the sign. `None` for other statements.
+/// Returns the value that an assignment of another language gives to its first name: `total + 1d`
+/// for `total += 1d`. Also returns the index after the operator. `None` for other statements.
 fn changed_value(cx: &StatementContext<'_>) -> Option<(String, usize)> {
     let (first, sign) = (cx.tokens.start, cx.tokens.start + 1);
     let name = text_of(cx, first);
@@ -283,8 +283,9 @@ fn changed_value(cx: &StatementContext<'_>) -> Option<(String, usize)> {
     Some((if remedy::reads_as_expression(&written) { written } else { format!("{name} {operator} …") }, end))
 }
 
-/// Returns the diagnostic for a word that was meant as `where`: `when late with late = n > 3`. The
-/// word is one of `tokens`, which begin with the statement. `None` without such a mistake.
+/// Returns the diagnostic for a word that was meant as `where`: `when late with late = n > 3`.
+/// `tokens` are the tokens in which the word is searched, from the start of the statement on.
+/// `None` without such a mistake.
 pub(super) fn word_for_where(cx: &StatementContext<'_>, tokens: Range<usize>) -> Option<Diagnostic> {
     let is_word = |index: &usize| {
         matches!(
@@ -365,8 +366,8 @@ fn locals_in_braces(cx: &StatementContext<'_>, word: usize) -> Option<Diagnostic
     )
 }
 
-/// Returns the index of the arrow of the statement, outside all brackets. The word `then` counts as
-/// an arrow.
+/// Returns the index of the first arrow of the statement outside all brackets. The word `then`
+/// counts as an arrow. `None` without an arrow.
 fn outer_arrow(cx: &StatementContext<'_>) -> Option<usize> {
     let mut depth = 0_usize;
     cx.tokens.clone().find(|index| {
@@ -377,8 +378,9 @@ fn outer_arrow(cx: &StatementContext<'_>) -> Option<usize> {
     })
 }
 
-/// Splits a route that lacks its keyword, its name or `when` into a name and a condition. `None` if
-/// nothing is missing, or if the two cannot be distinguished.
+/// Finds the name and the condition of a route that lacks its keyword, its name or `when`. The
+/// condition is the range of tokens before the token `arrow`; the name is `NAME` if the author
+/// wrote none. `None` if the tokens are no such route.
 fn condition_before_arrow(cx: &StatementContext<'_>, arrow: usize) -> Option<(String, Range<usize>)> {
     let first = cx.tokens.start;
     let head = text_of(cx, first);

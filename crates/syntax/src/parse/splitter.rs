@@ -20,14 +20,16 @@ use std::ops::Range;
 
 /// The tokens of one statement, as indices into the significant tokens.
 pub(super) struct RawStatement {
-    /// The keyword, an entry of the table of words. `None` if the first word begins no statement.
+    /// The statement's keyword, as an entry of the table of terminals. `None` if the first word
+    /// begins no statement.
     pub(super) word: Option<&'static Terminal>,
     /// The tokens of the statement. For a table, the tokens before its brace.
     pub(super) tokens: Range<usize>,
     /// Whether an unmatched bracket or an invalid string in the statement was already reported.
     /// Further errors in the statement are then not reported.
     pub(super) reported: bool,
-    /// Only for a table: the statements between its braces, and the index of the closing brace.
+    /// The statements between the braces of a table, and the index of the closing brace. `None` for
+    /// any other statement.
     pub(super) table: Option<(Vec<RawStatement>, usize)>,
 }
 
@@ -74,8 +76,8 @@ struct CurrentStatement {
 }
 
 impl CurrentStatement {
-    /// True if the statement's keyword belongs to a statement that one of these grammar rules
-    /// matches.
+    /// True if the statement begins with a keyword of one of these statement kinds, each given by
+    /// its grammar rule.
     fn is_one_of(&self, rules: &[Rule]) -> bool {
         self.word.and_then(|word| word.statement).is_some_and(|rule| rules.contains(&rule))
     }
@@ -87,7 +89,8 @@ impl CurrentStatement {
 
 struct OpenTable {
     head: RawStatement,
-    /// The indentation of the table's first statement, if that statement starts a line.
+    /// The indentation, in bytes, of the table's first statement. `None` if that statement does not
+    /// start a line.
     indent: Option<u32>,
     statements: Vec<RawStatement>,
 }
@@ -105,8 +108,9 @@ struct Splitter<'a> {
     current: Option<CurrentStatement>,
     table: Option<OpenTable>,
     statements: Vec<RawStatement>,
-    /// The first bracket that was probably closed by mistake, with the brace that closed it. The
-    /// brace starts a line that is indented less than the line of the bracket.
+    /// The first bracket that was probably closed by mistake, with the bracket that closed it. The
+    /// closing bracket starts a line that is indented less than the line of the first bracket.
+    /// `None` if no such bracket was found.
     closed_by_mistake: Option<(usize, usize)>,
 }
 
@@ -224,7 +228,9 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// True if the word, which begins a line at column `indent`, is probably a misspelt keyword.
+    /// True if a statement probably begins with the word at `index`, although the word is no
+    /// statement keyword. The word begins a line and is indented by `indent` bytes, not further
+    /// than the current statement, which cannot continue with this word.
     fn is_unknown_start(&self, index: usize, indent: u32) -> bool {
         let Some(current) = &self.current else { return true };
         let word = self.token_text(index);
@@ -272,8 +278,9 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Returns the number of bytes before the first token of the line on which a token lies. Zero
-    /// for the first line of a statement outside tables, which the formatter does not indent.
+    /// Returns the number of bytes before the first token of the line on which the token `index`
+    /// lies. Returns 0 for the first line of a statement outside tables, because the formatter
+    /// removes the indentation of this line.
     fn line_indent(&self, index: usize) -> u32 {
         let first = (0..=index).rev().find(|index| self.sigs[*index].indent().is_some());
         let begins_statement = |current: &CurrentStatement| Some(current.first_token) == first;
@@ -283,10 +290,12 @@ impl<'a> Splitter<'a> {
         first.and_then(|first| self.sigs[first].indent()).unwrap_or(0)
     }
 
-    /// If the indentation shows that a brace closed a wrong bracket, returns the bracket that is
-    /// probably unclosed, and this brace. The brace starts a line. The line of the unclosed bracket
-    /// is indented further than the brace. The line of `outer`, the bracket that remained open, is
-    /// indented as far as the brace. Otherwise returns `None`.
+    /// Finds a bracket that the author probably left open, with the brace that closed it by
+    /// mistake. `outer` is the bracket that has no closing bracket.
+    ///
+    /// The indentation shows the mistake: the brace starts a line that is indented like the line of
+    /// `outer`, and less than the line of the returned bracket. `None` if the indentation shows no
+    /// such mistake.
     fn misattributed(&self, outer: usize) -> Option<(usize, usize)> {
         let (opened, closed) = self.closed_by_mistake.filter(|(opened, _)| *opened > outer)?;
         let margin = self.sigs[closed].indent()?;

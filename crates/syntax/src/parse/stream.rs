@@ -22,7 +22,8 @@ pub(super) struct SignificantToken {
 impl SignificantToken {
     const NOT_AT_LINE_START: u32 = u32::MAX;
 
-    /// Returns the number of bytes before the token on its line, if the token starts the line.
+    /// Returns the number of bytes before the token on its line. `None` if the token does not start
+    /// the line.
     pub(super) fn indent(&self) -> Option<u32> {
         (self.indent != Self::NOT_AT_LINE_START).then_some(self.indent)
     }

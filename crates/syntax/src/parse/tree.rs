@@ -24,7 +24,8 @@ struct TreeNode {
 pub(super) struct ParseTree(Vec<TreeNode>);
 
 impl ParseTree {
-    /// Parses the codes of tokens with a grammar rule, and returns the parse tree.
+    /// Parses the codes of tokens with a grammar rule, and returns the parse tree. Returns the
+    /// error of pest if the rule does not match.
     pub(super) fn parse(rule: Rule, codes: &str) -> Result<ParseTree, Box<Error<Rule>>> {
         super::raise_call_limit(codes.len());
         let tokens = Grammar::parse(rule, codes)?.tokens();

@@ -79,7 +79,8 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
 }
 
 /// Returns the first word of the statement that a word probably means: a word of another language
-/// such as `const`, or a misspelt one. `lower` is the word in lower case.
+/// such as `const`, or a misspelt keyword. `lower` is the word in lower case. `None` if no keyword
+/// is similar.
 fn similar_statement_word(lower: &str) -> Option<&'static str> {
     match lower {
         word if terminals::statement_words().any(|keyword| keyword == word) => {

@@ -1,6 +1,6 @@
-//! The table of explanations of the words of the language: a sentence and an example for each
-//! word. Editors show them. Operators and functions have tables of their own. The table also has
-//! the modifiers of operators, and the arrow.
+//! The table of explanations that editors show for the words of the language: one sentence and one
+//! example for each word. It also explains the modifiers of operators and the arrow. Operators and
+//! functions have tables of their own.
 
 use rulec_base::diag::Message;
 use rulec_base::message;
@@ -145,8 +145,8 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// The entries that are no words of [`keywords`]: modifiers of operators, the meanings of words
-    /// that have several, and the arrow.
+    /// The entries whose words are not among the [`keywords`]: modifiers of operators, the arrow,
+    /// and words with several meanings, such as `any {`.
     const MORE_WORDS: [&str; 14] = [
         "any {",
         "all {",

@@ -32,7 +32,8 @@ pub struct Chunk {
     /// Predicates (conditions on one or two operands), indexed by their id in the simplified
     /// program.
     pub preds: Vec<Pred>,
-    /// Conditions that several conditions use. Each is compiled once, as a block of its own.
+    /// Conditions that occur in several other conditions. Each is compiled only once, as a block of
+    /// its own.
     pub shared: Vec<SharedCondition>,
     pub loops: Vec<Loop>,
     pub consts: Vec<Const>,
@@ -112,9 +113,9 @@ pub enum Operand {
     Missing,
     Slot(SlotId),
     Const(u32),
-    /// Operand that is the list of recorded messages, which rules read as `history`.
+    /// The list of recorded messages, which rules read as `history`.
     History,
-    /// Operand that is the current element of a loop, given by the loop's nesting level.
+    /// The current element of a loop, given by the loop's nesting level.
     Var(u32),
     Block(BlockId),
 }
@@ -126,7 +127,7 @@ pub struct Pred {
     pub left: Operand,
     pub right: Operand,
     /// The operation of the predicate: an operator, or the check whether a value is true.
-    /// [`PredCheck::Generic`] evaluates this operation, and listings show it.
+    /// [`PredCheck::Generic`] evaluates this operation, and the disassembler prints it.
     pub ask: TestKind,
     pub mode: TestMode,
     /// Index in [`Chunk::texts`] of the left operand's normalized text; [`NO_ENTRY`] if the
@@ -144,23 +145,24 @@ pub enum PredCheck {
     Missing,
     Int(Comparison, i64),
     Float(Comparison, f64),
-    /// Comparison of the left operand's length with an integer.
+    /// Compares the length of the left operand with an integer.
     Length(Comparison, i64),
-    /// Equality of the left operand with a text, given by its index in [`Chunk::strings`].
+    /// Tests whether the left operand equals a text, given by its index in [`Chunk::strings`].
     Equals(u32),
-    /// Check whether the left operand is a dict with a key, given by its index in
+    /// Tests whether the left operand is a dict with a certain key, given by the key's index in
     /// [`Chunk::strings`].
     HasKey(u32),
-    /// Membership of the left operand in a list, given by its index in [`Chunk::members`].
+    /// Tests whether the left operand is in a constant list, given by its index in
+    /// [`Chunk::members`].
     Members(u32),
-    /// Text predicate on the left operand, given by the index of its keywords in
+    /// Searches the text of the left operand for keywords, given by their index in
     /// [`Chunk::keywords`].
     Keywords(u32),
-    /// Evaluation by the function that implements the operator, which works for all operands.
+    /// Calls the function that implements the operator, which works for all operands.
     Generic,
 }
 
-/// A condition that several conditions use, compiled as a block of its own.
+/// A condition that occurs in several other conditions, compiled only once, as a block of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedCondition {
     pub block: BlockId,
@@ -256,8 +258,8 @@ pub struct Keywords {
 }
 
 impl Keywords {
-    /// Returns the text that a list must contain for the predicate to be true; for predicates whose
-    /// left operand is a list. `mode` is the predicate's [`TestMode`]. A search for this one
+    /// For a predicate whose left operand is a list, returns the text that the list must contain so
+    /// that the predicate is true. `mode` is the predicate's [`TestMode`]. A search for this one
     /// element is faster than the function that implements the operator.
     ///
     /// `None` if the predicate requires more than a search for one equal element. The function of

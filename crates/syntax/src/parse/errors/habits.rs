@@ -110,7 +110,8 @@ impl ParseFailure<'_, '_> {
         }
     }
 
-    /// True for a colon in brackets that follow `in`, as in `n in [1:3]`.
+    /// True if the nearest `[` before the unexpected token follows `in`. If this token is a colon,
+    /// the author meant a range, as in `n in [1:3]`.
     fn is_range_with_colon(&self) -> bool {
         let open = (self.cx.tokens.start..self.token_index)
             .rfind(|index| self.cx.sigs[*index].token.kind == TokenKind::OpenBracket);
@@ -175,8 +176,8 @@ impl ParseFailure<'_, '_> {
         }
     }
 
-    /// Returns a diagnostic for a number after a dot: the index of an element, as in `list.0`, or a
-    /// fraction without its first digit, as in `.5`.
+    /// Returns a diagnostic for the unexpected token, a number after a dot. The author meant the
+    /// index of an element, as in `list.0`, or a fraction without its first digit, as in `.5`.
     fn number_after_dot(&self) -> Option<Diagnostic> {
         let number = self.found_text;
         let before_dot = self.token_index.checked_sub(2).filter(|index| *index >= self.cx.tokens.start);

@@ -261,7 +261,8 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns the comparisons of a field that a record of operators means: `n >= 3 and n < 9` for
-    /// `{ gte: 3, lt: 9 }`. The brace is the token `open`. `None` for other records.
+    /// `{ gte: 3, lt: 9 }`. `open` is the token of the record's opening brace. `None` for other
+    /// records.
     fn comparisons_of_record(&self, field: &str, open: usize) -> Option<String> {
         let close = self.closing_bracket_or_end(open);
         let mut comparisons = Vec::new();

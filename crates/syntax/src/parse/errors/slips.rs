@@ -72,8 +72,8 @@ impl ParseFailure<'_, '_> {
             .or_else(|| self.bare_text())
     }
 
-    /// Returns the diagnostic for a list of a file that lacks the `=` or the quotes: `list words
-    /// from "a.txt"`, `list words = a.txt`. `None` without such a mistake.
+    /// Returns the diagnostic for a list with elements from a file if the `=` or the quotes are
+    /// missing: `list words from "a.txt"`, `list words = a.txt`. `None` without such a mistake.
     fn file_of_list(&self) -> Option<Diagnostic> {
         if self.rule != Rule::list_statement {
             return None;
@@ -410,9 +410,8 @@ impl ParseFailure<'_, '_> {
         Some(diagnostic.fix(span, list))
     }
 
-    /// Corrects a field whose `?` follows its type, as in `n: int?`. The unexpected token is the
-    /// `?`. Returns the span of the field and its correct spelling. `None` if no field ends before
-    /// the `?`.
+    /// Finds a field whose `?` follows its type, as in `n: int?`, and returns its span and its
+    /// correct spelling. The unexpected token is the `?`. `None` if no field ends before the `?`.
     pub(super) fn misplaced_mark(&self) -> Option<(Span, String)> {
         let colon = self.colon_before(self.token_index)?;
         let first = colon - 1;

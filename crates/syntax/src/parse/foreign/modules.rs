@@ -28,8 +28,9 @@ const MODULES: [&str; 19] = [
     "np",
 ];
 
-/// Returns the meaning of a call of a module's function means. `base` is the text before the dot,
-/// `name` the function, and `args` the text in the parentheses. `None` for other calls.
+/// Returns the operator or call of this language that means the same as a call of a module's
+/// function. `base` is the text before the dot, `name` the function, and `args` the text in the
+/// parentheses. `None` for other calls.
 pub(in super::super) fn module_call(base: &str, name: &str, args: &str) -> Option<String> {
     let module = base.to_lowercase();
     if !MODULES.contains(&module.as_str()) {

@@ -6,11 +6,13 @@ use super::{ForeignStatement, StatementReader};
 use rulec_base::message;
 use std::ops::Range;
 
-/// Maximum number of tokens of a choice that ends with a word.
+/// Maximum number of tokens in a statement such as `case x when … end`, whose end is a word and not
+/// a brace.
 const MAX_TOKENS: usize = 200;
 
 impl StatementReader<'_> {
-    /// Returns the choice at the token `start`. `None` for other statements.
+    /// Returns the `switch`, `match` or `case` statement of another language at the token `start`.
+    /// `None` for other statements.
     pub(super) fn cases(&self, start: usize) -> Option<ForeignStatement> {
         let margin = self.sigs[start].indent()?;
         let line_end = self.next_line(start);
@@ -42,8 +44,8 @@ impl StatementReader<'_> {
         Some(ForeignStatement { end, help, names: Vec::new() })
     }
 
-    /// Returns the routes that the cases between the tokens `body` mean. `None` if a case is not
-    /// clear.
+    /// Returns the routes that the cases between the tokens `body` mean. The cases compare the
+    /// expression `value`. `None` if the meaning of a case is not certain.
     fn routes_of_cases(&self, value: &str, body: Range<usize>) -> Option<Vec<MeantRoute>> {
         let mut routes = Vec::new();
         let mut at = body.start;

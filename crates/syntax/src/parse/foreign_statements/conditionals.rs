@@ -7,10 +7,11 @@ use super::{ForeignStatement, StatementReader};
 use crate::lex::TokenKind;
 use rulec_lang::operators::Op;
 
-/// Words that end a block.
+/// Words with which other languages end a block.
 const ENDS: [&str; 4] = ["end", "fi", "endif", "end_if"];
 
-/// A part of a conditional statement: a condition with its target.
+/// A branch of a conditional statement: its route, if the meaning of the branch is certain, and the
+/// index after its last token.
 struct Branch {
     route: Option<MeantRoute>,
     end: usize,
@@ -54,7 +55,8 @@ impl StatementReader<'_> {
     }
 
     /// Returns the branch at the token `start`, which is `if`, `else` or a similar word. The line
-    /// of the statement is indented by `margin` bytes.
+    /// of the whole statement is indented by `margin` bytes. `None` if this is no such branch, or
+    /// if it contains statements of this language.
     fn branch(&self, start: usize, margin: u32) -> Option<Branch> {
         let mut first = start + 1;
         let word = self.lower(start);
@@ -101,8 +103,10 @@ impl StatementReader<'_> {
         Some(Branch { route, end })
     }
 
-    /// Returns the token that separates a condition from its result, or the first token of the
-    /// result after a condition in parentheses. `None` if there is none on the same line.
+    /// Returns the token that separates the condition of a branch from its result, or the first
+    /// token of the result after a condition in parentheses. `first` is the token after `if` or
+    /// `else`. It is returned if the branch has no condition. `None` if there is no separator on
+    /// this line, and no `then` on the next line.
     fn mark_of_branch(&self, first: usize, has_condition: bool) -> Option<usize> {
         if !has_condition {
             return Some(first);
@@ -123,7 +127,9 @@ impl StatementReader<'_> {
         mark.or_else(|| (self.lower(line_end) == "then").then_some(line_end))
     }
 
-    /// Returns the index of the word that ends the block whose first token is `body`.
+    /// Returns the index of the word, such as `end` or `else`, that ends the block whose first
+    /// token is `body`. If there is none among the next 60 tokens, the block ends with its first
+    /// line.
     fn end_of_words(&self, body: usize) -> Option<usize> {
         let is_end = |index: usize| {
             let word = self.lower(index);
@@ -133,8 +139,8 @@ impl StatementReader<'_> {
         Some(end.unwrap_or_else(|| self.next_line(body)))
     }
 
-    /// Returns the result with its condition after it: `return h if C`, `h unless C`. `None` for
-    /// any other line.
+    /// Returns the statement that gives its result before the condition: `return h if C`, `h unless
+    /// C`. `None` for any other line.
     pub(super) fn condition_after_target(&self, start: usize) -> Option<ForeignStatement> {
         let (target, after) = self.target_at(start).filter(|_| self.is_word(start))?;
         let is_result =
@@ -190,8 +196,8 @@ impl StatementReader<'_> {
         Some(ForeignStatement { end, help, names: Vec::new() })
     }
 
-    /// Returns the routes that the call `IF(C, a, b)` means. Its bracket is the token `open`, and
-    /// it ends before the token `last`.
+    /// Returns the routes that the call `IF(C, a, b)` means. `open` is its opening bracket. `None`
+    /// if its closing bracket is not the token before `last`, or if `a` or `b` is no target.
     fn routes_of_call(&self, open: usize, last: usize) -> Option<Vec<MeantRoute>> {
         let close = self.closing(open).filter(|close| *close + 1 == last)?;
         let is_comma = |index: usize| self.text(index) == ",";

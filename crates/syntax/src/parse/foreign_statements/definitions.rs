@@ -8,10 +8,10 @@ use rulec_base::diag::comma_list;
 use rulec_base::message;
 use std::ops::Range;
 
-/// Maximum number of definitions that a help repeats.
+/// Maximum number of definitions that a help text repeats.
 const MAX_SHOWN: usize = 3;
 
-/// Words before several definitions.
+/// Words with which other languages begin a block of several definitions.
 const BLOCKS: [&str; 18] = [
     "locals",
     "let",
@@ -33,14 +33,15 @@ const BLOCKS: [&str; 18] = [
     "val",
 ];
 
-/// Words before one definition.
+/// Words with which other languages begin one definition.
 const DEFINERS: [&str; 17] = [
     "const", "var", "val", "variable", "local", "final", "static", "auto", "set", "define", "assign", "dim",
     "constant", "mut", "my", "export", "readonly",
 ];
 
 impl StatementReader<'_> {
-    /// Returns the definition at the token `start`. `None` for other statements.
+    /// Returns the definition in the syntax of another language at the token `start`. `None` for
+    /// other statements.
     pub(super) fn definition(&self, start: usize) -> Option<ForeignStatement> {
         let word = self.lower(start);
         if word == "variable" && self.kind(start + 1) == Some(TokenKind::String) {
@@ -100,7 +101,8 @@ impl StatementReader<'_> {
         Some(ForeignStatement { end, help, names })
     }
 
-    /// Returns the tokens of the names of `name = value` entries outside brackets.
+    /// Returns the indices of the names in the `name = value` entries of a block. The block has the
+    /// tokens `body`; entries in nested brackets do not count.
     fn entries(&self, body: Range<usize>) -> Vec<usize> {
         let mut depth = 0_usize;
         let mut heads = Vec::new();
@@ -118,7 +120,8 @@ impl StatementReader<'_> {
         heads
     }
 
-    /// Returns the definition of a name as a statement. `None` if it would be an error too.
+    /// Returns the definition of a name as a statement of this language, a `list` or a `let`.
+    /// `None` if this statement would have an error.
     fn written_definition(&self, name: usize, value: Range<usize>) -> Option<String> {
         let is_separator = |index: &usize| matches!(self.text(*index), "," | ";");
         let end = value.clone().rev().find(|index| !is_separator(index))? + 1;
@@ -128,7 +131,8 @@ impl StatementReader<'_> {
         reads_as_statement(&written).then_some(written)
     }
 
-    /// Returns the block `variable "a" { type = number, default = 3 }` at the token `start`.
+    /// Returns the block `variable "a" { type = number, default = 3 }` at the token `start`. `None`
+    /// if no braces follow the name.
     fn variable_block(&self, start: usize) -> Option<ForeignStatement> {
         let open = start + 2;
         let close = self.closing(open).filter(|_| self.text(open) == "{")?;
@@ -226,7 +230,7 @@ impl StatementReader<'_> {
     }
 
     /// Returns the default with a verb or in braces, as in `default return h` and `default { h }`.
-    /// The handler is declared. `None` for other defaults.
+    /// `None` for other defaults, and if the file declares no such handler.
     fn default_without_arrow(&self, start: usize) -> Option<ForeignStatement> {
         let first = start + 1;
         let has_brace = self.text(first) == "{";
@@ -252,8 +256,8 @@ impl StatementReader<'_> {
         Some(ForeignStatement { end, help: message!("write `{written}`"), names: Vec::new() })
     }
 
-    /// Returns the target of a default other than the statement at `start`. `None` if the file has
-    /// no other default outside tables.
+    /// Returns the target of another `default` statement that is indented like the statement at the
+    /// token `start`. `None` if the file has no such default.
     fn other_default(&self, start: usize) -> Option<&str> {
         let is_default = |index: &usize| {
             *index != start

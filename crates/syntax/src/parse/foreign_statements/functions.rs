@@ -1,4 +1,5 @@
-//! Recognizes functions with a `return`, and blocks that configure another program.
+//! Recognizes functions with a `return`, and blocks that configure another program, such as
+//! `resource "a" "b" { … }`.
 
 use super::super::remedy::reads_as_expression;
 use super::{ForeignStatement, StatementReader};

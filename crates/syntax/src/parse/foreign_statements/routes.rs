@@ -1,4 +1,4 @@
-//! Writes the routes that a statement of another language means.
+//! Writes the routes that mean the same as a statement of another language, for a help text.
 
 use super::super::remedy::reads_as_statement;
 use super::StatementReader;
@@ -7,7 +7,7 @@ use rulec_base::diag::{Message, comma_list};
 use rulec_base::message;
 use std::ops::Range;
 
-/// Maximum number of routes that a help repeats.
+/// Maximum number of routes that a help text repeats.
 const MAX_ROUTES: usize = 4;
 
 /// Words that other languages write before the result of a rule.
@@ -30,7 +30,8 @@ impl MeantRoute {
     }
 }
 
-/// Returns the help that writes the routes. `None` if one of them would be an error too.
+/// Returns the help text that suggests writing these routes. `None` if there is no route, if there
+/// are too many, or if one of them would have an error.
 pub(super) fn written_routes(routes: &[MeantRoute]) -> Option<Message> {
     let count = routes.iter().filter(|route| route.condition.is_some()).count();
     let mut written = Vec::new();
@@ -61,7 +62,8 @@ pub(super) fn written_routes(routes: &[MeantRoute]) -> Option<Message> {
     })
 }
 
-/// The help for a statement whose parts are not clear.
+/// Returns the general help text, which shows how routes are written. It is used if the meaning of
+/// a statement is not certain.
 pub(super) fn shape_of_routes() -> Message {
     message!("write `route NAME when CONDITION -> HANDLER`, and `default -> HANDLER` for the rest")
 }

@@ -8,7 +8,7 @@ use crate::parse::is_reserved;
 use rulec_base::message;
 use std::ops::Range;
 
-/// Maximum number of tokens of a rule.
+/// Maximum number of tokens of a rule of another language. A longer rule is not recognized.
 const MAX_TOKENS: usize = 200;
 
 impl StatementReader<'_> {
@@ -94,7 +94,8 @@ impl StatementReader<'_> {
         }
     }
 
-    /// Returns the target of a rule with one result. `None` for other results.
+    /// Returns the target of a rule. If the rule has several results, this is the placeholder
+    /// `HANDLER`. `None` if the first result is no target.
     fn target_of_rule(&self, tokens: Range<usize>) -> Option<String> {
         let (target, end) = self.target_at(tokens.start)?;
         let end = end + usize::from(self.text(end) == ";");
@@ -184,7 +185,8 @@ impl StatementReader<'_> {
     }
 }
 
-/// Returns the name of a route for the name of a rule, which may be a text with spaces.
+/// Converts the name of a rule, which may be a text with spaces, to the name of a route. Returns
+/// the placeholder `NAME` if the result cannot be a name.
 fn identifier(name: &str) -> String {
     let name = name.trim_matches(['"', '\'']).trim();
     let joined: String =

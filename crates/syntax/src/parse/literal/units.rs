@@ -25,8 +25,8 @@ pub const UNITS: &[(&str, i64, i64)] = &[
     ("TiB", 1 << 40, 1),
 ];
 
-/// Returns the offset where the digits end and the unit begins. An `e` without digits after it
-/// begins a unit.
+/// Returns the byte offset in a number literal at which the digits end, where a unit may begin. An
+/// `e` without digits after it begins a unit.
 pub(super) fn digits_end(text: &str) -> usize {
     let bytes = text.as_bytes();
     let run_end = |start: usize| {
@@ -45,7 +45,7 @@ pub(super) fn digits_end(text: &str) -> usize {
     end
 }
 
-/// Returns the unit that a word such as `seconds` or `kb` likely means, if any.
+/// Returns the unit that a word such as `seconds` or `kb` likely means. `None` for other words.
 pub(in super::super) fn meant_unit(word: &str) -> Option<&'static str> {
     let lower = word.to_lowercase();
     Some(match lower.as_str() {
@@ -61,8 +61,9 @@ pub(in super::super) fn meant_unit(word: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the number with the unit that a word such as `seconds` probably means; `None` for other
-/// words. Months and years differ in length, so they become days.
+/// Returns the number with the unit that a word probably means, such as `30s` for `30` and
+/// `seconds`. Months and years become days, because the language has no such unit. `None` for other
+/// words.
 pub(in super::super) fn with_unit(digits: &str, word: &str) -> Option<String> {
     if let Some(unit) = meant_unit(word) {
         return Some(format!("{digits}{unit}"));
@@ -213,8 +214,8 @@ fn decimal_digits(text: &str) -> Option<String> {
     u64::from_str_radix(&lower[2..], radix).ok().map(|value| value.to_string())
 }
 
-/// Splits a duration of several parts without spaces, such as `1h30m`, and returns its sum. `None`
-/// for other texts.
+/// Returns the sum of a duration that is written in several parts without spaces: `90m` for
+/// `1h30m`. `None` for other texts.
 fn joined_duration(text: &str) -> Option<String> {
     let is_start = |(index, c): &(usize, char)| {
         c.is_ascii_digit() && text[..*index].ends_with(|before: char| before.is_alphabetic())

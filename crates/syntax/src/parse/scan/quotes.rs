@@ -48,7 +48,8 @@ fn mixed_quotes(span: Span, text: &str) -> Option<Diagnostic> {
     None
 }
 
-/// Returns the diagnostic for a text in three quotes. `None` without such a text.
+/// Returns the diagnostic for a text in three quotes, as other languages write it: `"""text"""`.
+/// `None` without such a text.
 fn triple_quotes(span: Span, text: &str) -> Option<Diagnostic> {
     let start = span.start as usize;
     if !text[..start].ends_with("\"\"") {
@@ -151,8 +152,9 @@ pub(super) fn wrong_quotes_error(span: Span, slice: &str, text: &str, is_in_flow
     diagnostic.help(help).fix(span, replacement)
 }
 
-/// Finds out whether a token is within a `flow` statement. Tokens must be asked about in file
-/// order. The tracker remembers how far it has read, so that the file is read only once.
+/// Finds out whether a token is within a `flow` statement. It must be called with tokens in file
+/// order, because the tracker continues to read where the last call ended. So it reads the file
+/// only once.
 #[derive(Default)]
 pub(super) struct FlowTracker {
     /// The byte offset up to which the file was read.

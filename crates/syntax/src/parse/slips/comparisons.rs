@@ -21,7 +21,8 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for an unknown operator, which consists of the next `count` elements
     /// and means the operator `meant`. If the unknown operator ignores the case, the help and the
-    /// fix contain the whole comparison with its left operand `left`.
+    /// fix contain the whole comparison with its left operand `left`. `None` if no right operand
+    /// follows.
     fn other_operator(
         &self,
         left: Span,

@@ -52,7 +52,8 @@ impl Splitter<'_> {
     }
 
     /// True for the word `import` after the name of a file, as in `from "x.rules" import a` or
-    /// `"x.rules" import`. The error is about the order, so no second statement begins here.
+    /// `"x.rules" import`. The author wrote the words of one import in a wrong order, so no second
+    /// statement begins here.
     fn follows_file(&self, index: usize) -> bool {
         let is_text =
             |index: usize| self.sigs.get(index).is_some_and(|sig| sig.token.kind == TokenKind::String);
@@ -70,7 +71,8 @@ impl Splitter<'_> {
     }
 
     /// True for a statement keyword after a name that begins a line, where no name follows the
-    /// keyword: `words list = [..]`. The error is about the order, so no second statement begins.
+    /// keyword: `words list = [..]`. The author wrote the words of one statement in a wrong order,
+    /// so no second statement begins here.
     fn follows_name(&self, index: usize) -> bool {
         let keyword = terminals::terminal(self.codes[index]);
         let (declares, is_test) = (keyword.declares_name(), keyword.statement == Some(Rule::test_statement));
@@ -90,7 +92,7 @@ impl Splitter<'_> {
     }
 
     /// True for a string that begins a line before the word `import` or `test`, as in `"x.rules"
-    /// import`. A statement begins there, and its error is about the order. After a word such as
+    /// import`. A statement with its words in a wrong order begins there. After a word such as
     /// `from` or `else`, the string belongs to the statement before it.
     pub(super) fn is_text_before_keyword(&self, index: usize) -> bool {
         let begins_line = |index: usize| self.sigs.get(index).is_some_and(|sig| sig.indent().is_some());
@@ -103,7 +105,8 @@ impl Splitter<'_> {
             && matches!(self.token_text(index + 1), "import" | "test")
     }
 
-    /// True if the word before `index` in the current statement has a special meaning.
+    /// True if the word before `index` belongs to the current statement and is a keyword or an
+    /// operator, and not only a name.
     fn follows_special_word(&self, index: usize) -> bool {
         let Some(previous) = index.checked_sub(1).filter(|_| self.current.is_some()) else { return false };
         self.sigs[previous].token.kind == TokenKind::Word

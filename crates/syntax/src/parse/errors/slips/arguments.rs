@@ -1,5 +1,6 @@
-//! Diagnostics for arguments of a handler without names, and for entries of metadata without
-//! values. The declarations of the file show which name belongs to which value.
+//! Diagnostics for handler arguments without the names of their parameters, and for entries of
+//! metadata without values. The declarations of the file show which parameter an argument belongs
+//! to.
 
 use super::super::super::context::unexpected_token;
 use super::super::{ParseFailure, Rule};
@@ -8,7 +9,8 @@ use rulec_base::diag::Diagnostic;
 use rulec_base::message;
 use std::ops::Range;
 
-/// Maximum number of arguments whose values are compared with the types of the parameters.
+/// Maximum number of parameters that arguments without names are assigned to. With more, the help
+/// text does not propose names.
 const MAX_ARGUMENTS: usize = 6;
 
 /// A parameter of a declared handler.
@@ -20,7 +22,8 @@ struct Parameter<'a> {
 }
 
 impl Parameter<'_> {
-    /// True if a value of this type can be the argument. An unknown type is accepted.
+    /// True if a value of the type `ty` can be the argument for this parameter. Also true if `ty`
+    /// is `None`, which means that the type is not known.
     fn accepts(&self, ty: Option<&str>) -> bool {
         let is_text = |ty: &str| ty == "string" || ty.starts_with('"');
         match (self.ty, ty) {

@@ -40,7 +40,8 @@ impl ParseFailure<'_, '_> {
             .or_else(|| self.comma_in_values(&left, &right))
     }
 
-    /// Returns the end of the condition that begins at the token `start`. Commas do not end it.
+    /// Returns the index after the condition that begins at the token `start`. A comma or semicolon
+    /// does not end the condition, because the author may have meant `and`.
     fn end_of_condition(&self, start: usize) -> usize {
         let mut end = self.expression_end(start);
         while matches!(self.text_of(end), "," | ";") {
@@ -65,7 +66,8 @@ impl ParseFailure<'_, '_> {
         })
     }
 
-    /// Returns the diagnostic for a second definition after a comma: `let a = 3, b = 4`.
+    /// Returns the diagnostic for a second definition after a comma: `let a = 3, b = 4`. `left` are
+    /// the tokens before the comma. `None` without such a mistake.
     fn second_definition(&self, left: &Range<usize>) -> Option<Diagnostic> {
         let name = self.token_index + 1;
         let is_definition = self.rule == Rule::let_statement
@@ -85,7 +87,8 @@ impl ParseFailure<'_, '_> {
         Some(diagnostic.likely_fix(gap, "\nlet "))
     }
 
-    /// Returns the diagnostic for a comma between two conditions: `when a > 3, b == "x"`.
+    /// Returns the diagnostic for a comma between two conditions: `when a > 3, b == "x"`. `left`
+    /// and `right` are the tokens before and after the comma. `None` without such a mistake.
     fn comma_as_and(&self, left: &Range<usize>, right: &Range<usize>) -> Option<Diagnostic> {
         let mut parts = vec![left.clone()];
         let mut start = right.start;
@@ -124,8 +127,8 @@ impl ParseFailure<'_, '_> {
         Some(unexpected_token(self.span, message, help).likely_fix(span, written))
     }
 
-    /// True if the last comparison of a condition compares with a bound, so that a name after it is
-    /// no further value.
+    /// True if the last comparison of a condition is `<`, `<=`, `>` or `>=`. It has only one value
+    /// on its right, so a name after a comma begins another condition.
     fn ends_with_bound(&self, condition: &Range<usize>) -> bool {
         let mut operators =
             condition.clone().rev().filter_map(|index| Op::from_spelling(self.text_of(index)));
@@ -135,7 +138,8 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns the diagnostic for a comma between the values of one comparison: `when text contains
-    /// "a", "b"`.
+    /// "a", "b"`. `left` and `right` are the tokens before and after the comma. `None` without such
+    /// a mistake.
     fn comma_in_values(&self, left: &Range<usize>, right: &Range<usize>) -> Option<Diagnostic> {
         let is_comparison = |index: &usize| {
             Op::from_spelling(self.text_of(*index)).is_some_and(foreign::is_condition_operator)

@@ -76,8 +76,9 @@ impl ParseFailure<'_, '_> {
         Some(unexpected_token(span, message, message!("write `{replacement}`")).fix(span, replacement))
     }
 
-    /// Finds the fields from token `first` on whose names begin with the same word and a dot, such
-    /// as `ctx.a`. Returns their token range, and the text of each field without the prefix.
+    /// Finds consecutive fields with dotted names that begin with the same word, such as `ctx.a`
+    /// and `ctx.b`. The first begins at the token `first`. Returns their token range, and the text
+    /// of each field without this word. `None` if one of them is not complete.
     fn fields_with_prefix(&self, first: usize) -> Option<(Range<usize>, Vec<String>)> {
         let root = self.text_of(first);
         let (mut at, mut end, mut fields) = (first, first, Vec::new());

@@ -11,7 +11,8 @@ use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::ty::Ty;
 
-/// Modules and functions of other languages by which a type is written.
+/// Words before the name of a type in other languages: modules such as `z` in `z.string()`, and
+/// words such as `of` in `list of string`.
 const PREFIXES: [&str; 14] =
     ["z", "zod", "t", "v", "s", "type", "types", "schema", "joi", "yup", "typing", "yield", "of", "is"];
 
@@ -25,7 +26,8 @@ impl ParseFailure<'_, '_> {
             .or_else(|| self.sized_type().filter(|_| self.rule == Rule::field_item))
     }
 
-    /// Returns the colon of the field in which parsing fails.
+    /// Returns the index of the colon in the field in which parsing fails. `None` if parsing does
+    /// not fail in the type of a field.
     fn colon_of_field(&self) -> Option<usize> {
         if is_item(self.rule) {
             let first = self.cx.tokens.start;

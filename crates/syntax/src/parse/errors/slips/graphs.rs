@@ -87,8 +87,9 @@ impl ParseFailure<'_, '_> {
         self.unexpected_token(message, help)
     }
 
-    /// Returns the declarations of the nodes that the edges between the tokens `first` and `end`
-    /// join, as source text. `None` if the tokens are anything but edges.
+    /// Returns declarations, as source text, of all nodes that occur in edges such as `a -> b`. The
+    /// edges are the tokens from `first` up to `end`, exclusive. `None` if these tokens contain
+    /// anything else.
     fn nodes_of_edges(&self, first: usize, end: usize) -> Option<String> {
         let mut nodes: Vec<(&str, Vec<&str>)> = Vec::new();
         let position = |nodes: &mut Vec<(_, Vec<_>)>, name| {

@@ -157,9 +157,9 @@ impl ParseFailure<'_, '_> {
         self.suggest_order(by, message, self.span_of_tokens(start..self.cx.tokens.end), ("history", &written))
     }
 
-    /// Builds a diagnostic that suggests to write `head`, a space and `written`. Its fix replaces
-    /// only the span `replaced`, by `written`. If the suggested text is too long, the help is
-    /// general and there is no fix.
+    /// Builds a diagnostic that suggests writing `head written`. Its fix replaces the source text
+    /// at `replaced` by `written`; `head` is already there. If the suggested text is too long, the
+    /// help is general and there is no fix.
     fn suggest_order(
         &self,
         span: Span,
@@ -292,8 +292,9 @@ impl ParseFailure<'_, '_> {
         Some(diagnostic.fix(self.span, ""))
     }
 
-    /// Returns the diagnostic for the type of a list or of a `let`, which has no declared type:
-    /// `list words []string = …`, `list<string> words = …`. `None` without such a mistake.
+    /// Returns the diagnostic for a type in the definition of a list or a `let`, where no type may
+    /// be declared: `list words []string = …`, `list<string> words = …`. `None` without such a
+    /// mistake.
     pub(super) fn type_of_definition(&self) -> Option<Diagnostic> {
         if !matches!(self.rule, Rule::list_statement | Rule::let_statement) {
             return None;

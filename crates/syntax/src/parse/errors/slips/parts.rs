@@ -133,7 +133,7 @@ impl ParseFailure<'_, '_> {
         }
     }
 
-    /// Returns the diagnostic for a word before `branch` other than `default`.
+    /// Returns the diagnostic for a wrong word before `branch`, where only `default` is allowed.
     fn word_before_branch(&self) -> Option<Diagnostic> {
         let (found, name) = (self.found_text, self.text_of(self.token_index + 2));
         let message = message!("no branch begins with `{found}`");
@@ -289,8 +289,8 @@ impl ParseFailure<'_, '_> {
         }
     }
 
-    /// True for an arrow that points to the left, as in `a <- b`. Its symbols may be several
-    /// tokens.
+    /// True if an arrow that points to the left begins at the unexpected token, as in `a <- b`.
+    /// Such an arrow may consist of several tokens.
     fn is_arrow_to_the_left(&self) -> bool {
         let start = self.span.range().start;
         let text = &self.cx.text[start..];

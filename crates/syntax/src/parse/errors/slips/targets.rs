@@ -27,7 +27,7 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns the diagnostic for a condition, a second handler or a change of a value after a
-    /// target. `handler` is the token of the name. `None` for other words.
+    /// target. `handler` is the token of the handler's name. `None` for other words.
     pub(super) fn part_after_target(&self, handler: usize) -> Option<Diagnostic> {
         if let Some(diagnostic) = self.change_after_target(handler) {
             return Some(diagnostic);
@@ -45,8 +45,9 @@ impl ParseFailure<'_, '_> {
         }
     }
 
-    /// Returns the diagnostic for a condition after a target: `-> deploy if n > 3`. `None` if the
-    /// route is not complete otherwise.
+    /// Returns the diagnostic for a condition after a target: `-> deploy if n > 3`. `handler` is
+    /// the token of the handler's name. `None` if the route would still have an error with the
+    /// condition after its `when`.
     fn condition_after_target(&self, handler: usize) -> Option<Diagnostic> {
         let end = self.end_of_line(self.token_index);
         let (word, condition) = (self.found_text, self.source(self.token_index + 1..end));
@@ -80,7 +81,7 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns the diagnostic for a change of a value after a target: `-> deploy set user.role =
-    /// "a"`. `handler` is the token of the name. `None` without a change.
+    /// "a"`. `handler` is the token of the handler's name. `None` without such a change.
     fn change_after_target(&self, handler: usize) -> Option<Diagnostic> {
         let index = handler + 1;
         let end = self.end_of_line(index);
@@ -124,7 +125,7 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns the diagnostic for words after a declared handler, as in `-> deploy notify`.
-    /// `handler` is the token of its name.
+    /// `handler` is the token of the handler's name.
     pub(super) fn words_after_handler(&self, handler: usize) -> Option<Diagnostic> {
         let (index, end) = (handler + 1, self.end_of_line(handler + 1));
         let has_other = (index..end).any(|at| self.is_declared("handler", self.text_of(at)));
@@ -141,8 +142,8 @@ impl ParseFailure<'_, '_> {
         (index + 1..self.cx.tokens.end).find(|token| self.begins_line(*token)).unwrap_or(self.cx.tokens.end)
     }
 
-    /// True for a token that begins arguments, metadata or words about the message. A condition or
-    /// a priority may not be removed, so other diagnostics report it.
+    /// True if the token begins words or brackets that can be removed after a target. False for the
+    /// first word of a condition, a priority or another route, which other diagnostics report.
     fn is_surplus(&self, index: usize) -> bool {
         let word = self.text_of(index).to_lowercase();
         let is_clause = matches!(

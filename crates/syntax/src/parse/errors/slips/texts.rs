@@ -64,8 +64,8 @@ impl ParseFailure<'_, '_> {
         Some(unexpected_token(span, message, help).fix(span, written))
     }
 
-    /// Returns one text with the content of several. `separator` is written between two parts where
-    /// neither has it.
+    /// Returns one string literal with the content of several. `separator` is written between two
+    /// of them, unless the first ends with it or the second begins with it.
     fn joined(&self, texts: &[usize], separator: &str) -> String {
         let mut inner = String::new();
         for (position, index) in texts.iter().enumerate() {
@@ -80,8 +80,8 @@ impl ParseFailure<'_, '_> {
         format!("\"{inner}\"")
     }
 
-    /// Returns the diagnostic for a text with doubled quotes inside. The text begins at the token
-    /// `first`.
+    /// Returns the diagnostic for a text with doubled quotes inside, as in `"the ""big"" one"`. The
+    /// text begins at the token `first`. `None` without doubled quotes.
     fn doubled_quotes(&self, first: usize) -> Option<Diagnostic> {
         let touches = |index: &usize| self.cx.sigs[index - 1].token.end == self.cx.sigs[*index].token.start;
         let end = (first + 1..self.cx.tokens.end)

@@ -33,7 +33,7 @@ impl ParseFailure<'_, '_> {
         self.cx.sigs.get(index).is_some_and(|sig| sig.indent().is_some())
     }
 
-    /// True if the token is a closing bracket, or a name after a dot. A value can end there.
+    /// True if a value can end at this token: it is a closing bracket, or a name after a dot.
     fn ends_value(&self, index: usize) -> bool {
         self.kind_of(index).is_some_and(TokenKind::closes_bracket)
             || index > self.cx.tokens.start && self.text_of(index - 1) == "."
@@ -52,8 +52,8 @@ impl ParseFailure<'_, '_> {
         Some(start)
     }
 
-    /// Returns the diagnostic for a part of a text in brackets, as in `text[0:5]`. The unexpected
-    /// token is the colon. `None` if the value is no path or a bound is no number.
+    /// Returns the diagnostic for a slice of a text, as in `text[0:5]`. The unexpected token is the
+    /// colon. `None` if the value is no path or a bound is no number.
     pub(in super::super) fn part_of_text(&self) -> Option<Diagnostic> {
         let is_open = |index: &usize| self.kind_of(*index) == Some(TokenKind::OpenBracket);
         let open = (self.cx.tokens.start..self.token_index).rfind(is_open)?;
@@ -242,7 +242,7 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns the diagnostic for a line that begins no statement, such as `if (a > b) {`. The
-    /// splitter counted its tokens as a part of the statement before it. `None` without such a
+    /// parser therefore treats the line as a part of the statement before it. `None` without such a
     /// mistake.
     fn line_without_keyword(&self) -> Option<Diagnostic> {
         let sig = self.cx.sigs.get(self.token_index)?;
