@@ -1,5 +1,5 @@
-//! Conditions given as text at run time, such as the conditions on the edges of a plan. Each text
-//! is compiled, type-checked and evaluated like the condition of a route.
+//! Conditions given as text at run time, such as the conditions on the edges of a workflow. Each
+//! text is compiled, type-checked and evaluated like the condition of a route.
 
 use crate::engine::{CompileError, Rules};
 use rulec_base::diag::Message;
@@ -103,7 +103,8 @@ impl Condition {
     }
 }
 
-/// Replaces each `${a.b}` by the path `a.b`. Quotes directly around a `${…}` are removed.
+/// Replaces each `${a.b}` by the path `a.b`. Quotes directly around a `${…}` are removed. Returns
+/// an error if a `${` has no closing brace, or if the text between the braces is not a path.
 fn replace_placeholders(text: &str) -> Result<String, ConditionError> {
     let mut expanded = String::with_capacity(text.len());
     let mut remaining_text = text;

@@ -146,7 +146,8 @@ impl Rules {
         self.deciding_entry().explain(message, false)
     }
 
-    /// Returns the top-level routes, which lie outside any table, as an [`Entry`], which decides.
+    /// Returns the entry of the top-level routes, which lie outside any table. The [`Entry`]
+    /// decides messages by these routes.
     pub fn main(&self) -> Entry<'_> {
         self.table(TableId(0))
     }

@@ -108,8 +108,8 @@ pub enum FlowSelection<'m> {
     Intent(IntentHit),
     /// Neither a pattern nor the classifier found a flow for the message.
     Nothing {
-        /// If the classifier chose no flow, the best-scoring intent flows (flows that it can
-        /// select), best first. Flows with a score of 0 are left out.
+        /// If the classifier chose no flow, the intent flows (flows that the classifier can select)
+        /// with a score above 0, best first. Empty if no classifier ran.
         nearest: Vec<IntentHit>,
     },
 }
@@ -283,8 +283,8 @@ impl FlowMatcher {
         Some(explanation)
     }
 
-    /// Returns the table of all keyword patterns as an [`Entry`], which decides. Every rule set
-    /// with a flow has this table, so `None` does not occur.
+    /// Returns the [`Entry`] that selects a keyword flow, by the table of all keyword patterns.
+    /// Every rule set with a flow has this table, so `None` does not occur.
     fn flows_entry(&self) -> Option<Entry<'_>> {
         self.rules.entry_of_kind(FLOWS_TABLE, TableKind::Flows).ok()
     }

@@ -134,14 +134,15 @@ impl Events {
     }
 
     /// Creates the list of recorded messages of a history key from saved messages, which
-    /// [`Events::elements`] has returned. `hash_key` must be the same as before.
+    /// [`Events::elements`] has returned. `hash_key` must be the key with which their private texts
+    /// were hashed.
     pub fn from_elements(elements: Vec<Json>, hash_key: HashKey) -> Events {
         let timeline = Timeline::from_elements(elements).with_hash_key(hash_key);
         Events { timeline: Arc::new(timeline), memo: Arc::default(), changes: None, stamp: None }
     }
 
-    /// Returns these events (recorded messages) with `dropped`, a saved result of
-    /// [`Events::dropped`]: a time as RFC 3339 text.
+    /// Returns these events (recorded messages) with `dropped` as the time that [`Events::dropped`]
+    /// returns. A store passes the time that it has saved with the events, as RFC 3339 text.
     #[must_use]
     pub fn with_dropped(self, dropped: Option<&str>) -> Events {
         let timeline = Arc::unwrap_or_clone(self.timeline).with_dropped(dropped.and_then(parse_datetime));
@@ -331,8 +332,8 @@ impl HistoryPlan {
         windows_start.is_none_or(|start| at >= start) && kept_since.is_none_or(|start| at >= start)
     }
 
-    /// Replaces the private texts of a message by their hashes, at the paths in `hashed`. Removes
-    /// values that are not texts.
+    /// Replaces the private texts of a message, at the paths in `hashed`, by their hashes. Removes
+    /// any other value at these paths, because only texts can be hashed.
     fn hash_private(&self, element: &mut Json, hash_key: HashKey) {
         for path in &self.hashed {
             let Some((last, parents)) = path.split_last() else { continue };

@@ -90,21 +90,21 @@ pub struct Judge {
 pub enum JudgeError {
     /// No `payload` statement has this name.
     UnknownKind {
-        /// The name that no `payload` statement has.
+        /// The requested name, which no `payload` statement has.
         name: String,
         /// A suggestion for a correction: a similar name, or all names of `payload` statements.
         hint: Message,
     },
     /// The rules declare no input with this name.
     UnknownInput {
-        /// The name that no declared input has.
+        /// The requested name, which no declared input has.
         name: String,
         /// A suggestion for a correction: a similar name, or the names of all inputs.
         hint: Message,
     },
     /// The rules declare no option with this name.
     UnknownOption {
-        /// The name that no declared option has.
+        /// The requested name, which no declared option has.
         name: String,
         /// A suggestion for a correction: a similar name, or the names of all options.
         hint: Message,

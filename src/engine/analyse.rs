@@ -97,7 +97,7 @@ impl Rules {
     }
 
     /// Calls `analyse` with the data that a static analysis needs: the program, its warnings, and
-    /// functions that decide for example messages.
+    /// functions with which the analysis decides its example messages.
     fn with_subject<T>(
         &self,
         options: AnalysisOptions,

@@ -54,7 +54,8 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// Creates a compiler for rules that call no functions of the embedding program.
+    /// Creates a compiler without host functions (functions of the embedding program) and with the
+    /// default settings.
     pub fn new() -> Self {
         Compiler::default()
     }
@@ -74,9 +75,9 @@ impl Compiler {
     }
 
     /// Registers an async host function. Make decisions that call it inside
-    /// [`decide_async`](super::decide_async), which awaits the calls. The routers of
-    /// `rulec-runtime` do this. In any other decision, each result counts as missing, and a failure
-    /// is reported.
+    /// [`decide_async`](super::decide_async), which awaits the calls. `Router` of the crate
+    /// `rulec-runtime` does this. In any other decision, each result counts as missing, and a
+    /// failure is reported.
     #[must_use]
     pub fn async_function<Args, F, R>(mut self, name: &str, function: F) -> Self
     where
@@ -156,6 +157,9 @@ impl Compiler {
     }
 
     /// Returns a loader for files below the root folder, and `path` relative to this folder.
+    ///
+    /// # Errors
+    /// If the root folder cannot be used, or if `path` is outside the root folder.
     #[doc(hidden)]
     pub fn on_disk(&self, path: &Path) -> Result<(DiskLoader, String), CompileError> {
         let root = match &self.root {
@@ -192,7 +196,7 @@ impl Compiler {
         self.compile_with(&MemoryLoader::new().with("<text>", text), "<text>")
     }
 
-    /// Compiles the file `path` of a loader.
+    /// Compiles the file `path`, which `loader` reads, and its imports.
     ///
     /// # Errors
     /// If the rules have an error. [`CompileError`] then holds every error and warning.
@@ -211,9 +215,10 @@ impl Compiler {
         threads.run_both(statements, || drop(trees), finish).1
     }
 
-    /// Parses and checks the file `path` of a loader. Calls `look` with the parsed files and the
-    /// checked program, even if they have errors, because editors need this data. The result can be
-    /// compiled later, on another thread. Trusted keys are not checked.
+    /// Parses and checks the file `path`, which `loader` reads, and its imports. Calls `look` with
+    /// the parsed files and the checked program, even if they have errors, because editors need
+    /// this data. The result can be compiled later, on another thread. Accepts the rules also if
+    /// the compiler has trusted keys.
     #[doc(hidden)]
     pub fn inspect<T>(
         &self,

@@ -28,8 +28,8 @@ use std::time::Duration;
 /// `history_gap` is `no_key` or `dropped` if [`Decision::history_gap`] returns a gap.
 ///
 /// If the entry is not a table of routes, other keys replace the keys from `chosen` to `metadata`:
-/// - A choice has `branch` (empty if no branch holds), `default`, and `to_user` if the rules
-///   declare it.
+/// - A choice has `branch` (empty if no branch was chosen), `default` (true if the default branch
+///   was chosen), and `to_user` if the rules declare it.
 /// - Flows have `flow`, `name` and `pattern` (null if no pattern matches).
 /// - A router has `next` and `loopback`.
 #[derive(Clone)]
@@ -246,9 +246,9 @@ impl Decision {
         self.generation
     }
 
-    /// Returns the decision with another generation (version number of the rules). Used if merged
-    /// rules decide in place of the live rules: their generation differs from the generation of the
-    /// live rules.
+    /// Returns the decision with another generation (version number of the rules). Used if a merged
+    /// copy of live rules decides in their place, because the decision must have the generation of
+    /// the live rules.
     #[doc(hidden)]
     #[must_use]
     pub fn with_generation(self, generation: u64) -> Decision {

@@ -54,8 +54,8 @@ impl UnknownEntry {
     }
 }
 
-/// Returns a help text that suggests the name in `known` that is most similar to `name`, or else
-/// lists `known`, at most twenty names. `there_are` introduces the list.
+/// Returns a help text that suggests the name in `known` that is most similar to `name`. If no name
+/// is similar, the text lists at most twenty names of `known`, after the words `there_are`.
 fn known_names_hint(name: &str, known: &[&str], there_are: Message) -> Message {
     match (nearest(name, known.iter().copied()), known) {
         (Some(near), _) => message!("did you mean `{near}`?"),

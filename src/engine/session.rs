@@ -226,8 +226,8 @@ impl Session {
     }
 
     /// Returns every route of the session's entry (such as a table) whose condition holds, in
-    /// evaluation order. `source` reads the message from `data`. `None` in the same cases as for
-    /// [`Session::decide_from`]. Not part of the stable API.
+    /// evaluation order. `source` reads the message from `data`. `None` if `source` returns `None`
+    /// or the message must be read as a JSON tree. Not part of the stable API.
     #[doc(hidden)]
     pub fn matched_from<D: ?Sized>(
         &mut self,

@@ -28,8 +28,9 @@ pub(super) struct PayloadEngine<'a> {
 
 impl<'a> PayloadEngine<'a> {
     /// Creates the engine that the settings of the rules select. `bindings` is the number of
-    /// variables (bindings) in the rules of the payload kind. The evaluator reads the recorded
-    /// messages from `history`, other engines read them from `scratch`.
+    /// variables (bindings) in the rules of the payload kind. The reference evaluator reads the
+    /// recorded messages from `history`. The other engines read them from their working memory
+    /// `scratch`.
     pub fn new(
         rules: &'a Rules,
         input: &'a Json,
@@ -54,8 +55,8 @@ impl<'a> PayloadEngine<'a> {
     }
 
     /// Sets the `each` blocks (rules for each element of a list) that enclose the current rule. The
-    /// limits depend on these blocks: they are tighter inside nested lists. Two arenas check the
-    /// limits: one of the engine, and one for explanations. Both are updated.
+    /// limits depend on these blocks: they are tighter inside nested lists. The engine and the
+    /// evaluator for explanations check the limits separately, so both get the blocks.
     pub fn set_enclosing_blocks(&mut self, blocks: EachBlocks) {
         self.arena.set_enclosing_blocks(blocks);
         match &mut self.evaluation {

@@ -25,8 +25,8 @@ pub(super) struct ArgumentsCheck<'a> {
 
 impl ArgumentsCheck<'_> {
     /// Checks that the Rust type `T` accepts the arguments `given`, which are pairs of name and
-    /// type. If the type's own code refuses a sample value, it might still accept the real value.
-    /// The check is then repeated without that argument.
+    /// type. If the own code of `T` refuses a sample value, it might still accept the real value.
+    /// The check then runs again without the argument whose sample was refused.
     pub fn check_all<T: DeserializeOwned>(self, given: &[(&str, &Ty)]) -> Result<(), ArgsError> {
         let mut given = given.to_vec();
         let mut undecided: Vec<&str> = Vec::new();

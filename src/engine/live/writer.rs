@@ -133,8 +133,8 @@ impl Constraints {
 }
 
 impl Revision {
-    /// Increments the number of the last edit and the number of pending edits, and creates a new
-    /// generation (version number of the rules).
+    /// Advances the counters after an edit of a route: increments `version` and `pending`, and sets
+    /// `generation` (version number of the rules) to a new number.
     fn advance(&mut self) {
         self.version += 1;
         self.generation = next_generation();

@@ -138,9 +138,11 @@ impl VariantBuilder<'_, '_> {
 
     /// Returns the fields that would satisfy a rule that a probe object violates: at least one of
     /// them is required. `field` is the field whose value the probe sets, and `dicts` are the empty
-    /// dicts in the probe. The first part of the result is the name of the dict that must contain
-    /// the fields. It is `None` if the object itself must contain them. Returns `None` if the
-    /// violation may depend on other fields.
+    /// dicts in the probe.
+    ///
+    /// The result is the name of the dict that must contain the fields, and the names of the
+    /// fields. The first is `None` if the object itself must contain them. The result is `None` if
+    /// the violation may depend on other fields.
     fn required_fields(
         &self,
         found: &FoundViolation,
