@@ -442,8 +442,8 @@ impl LiveState {
         self.guards.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Applies an edit of one route, parsed for the compiled rules `base`. If other rules have
-    /// replaced `base`, returns false without a change: the caller must parse `unparsed_edit` again.
+    /// Applies an edit of one route, parsed for the compiled rules `base`. If other rules replaced
+    /// `base`, returns false without a change: the caller must parse `unparsed_edit` again.
     fn edit_route(
         self: &Arc<Self>,
         base: &Arc<Base>,
@@ -463,7 +463,7 @@ impl LiveState {
         Ok(true)
     }
 
-    /// Returns an error if a guard refuses a handler that the new statements of the edits can select.
+    /// Returns an error if a guard refuses a handler that the new statements of `edits` can select.
     fn call_guards(&self, rules: &Rules, edits: &[ParsedEdit<'_>]) -> Result<(), EditError> {
         let guards: Vec<Arc<Guard>> = self.lock_guards().iter().filter_map(Weak::upgrade).collect();
         if guards.is_empty() {
