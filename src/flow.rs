@@ -214,9 +214,9 @@ impl FlowMatcher {
         self.search(text).0
     }
 
-    /// Returns the result of [`FlowMatcher::find`], and the limits that were exceeded, each once. A
-    /// pattern that exceeds a limit does not match. For a text that exceeds a limit, the classifier
-    /// selects no flow.
+    /// Returns the result of [`FlowMatcher::find`], and the limits that were exceeded, without
+    /// duplicates. A pattern that exceeds a limit does not match. For a text that exceeds a limit,
+    /// the classifier selects no flow.
     pub fn search(&self, text: &str) -> (FlowSelection<'_>, Vec<Exceeded>) {
         let (hit, mut exceeded) = self.match_keyword_flow(text);
         let selection = match hit {
@@ -264,7 +264,7 @@ impl FlowMatcher {
 
     /// Explains how a flow was selected: first each pattern, then the scores of the intent flows
     /// (flows that the classifier selects). Fields marked `@private` are masked unless
-    /// `show_private`. `None` if the rules hold no flow.
+    /// `show_private`. `None` if the rules contain no flow.
     pub fn explain(&self, message: &Json, show_private: bool) -> Option<Explanation> {
         let mut explanation = self.flows_entry()?.explain(message, show_private);
         let (None, Some(classifier)) = (&explanation.chosen, &self.classifier) else {
@@ -358,8 +358,8 @@ impl FlowMatcher {
         }
     }
 
-    /// Returns the HTTP request that executes a flow, as the rules declare it: `flow tool NAME {
-    /// endpoint: { … } }`. `None` if the rules do not declare it.
+    /// Returns the declaration of the HTTP request that executes a flow, as JSON:
+    /// `flow tool NAME { endpoint: { … } }`. `None` if the rules do not declare it.
     pub fn endpoint(&self) -> Option<&Json> {
         let tool = self.rules.program().flow_tool.as_ref()?;
         Some(&tool.endpoint).filter(|endpoint| !endpoint.is_null())

@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 /// shown.
 ///
 /// # Errors
-/// If the rules hold no choice with this name.
+/// If the rules contain no choice with this name.
 pub fn reasons(
     rules: &Rules,
     name: &str,

@@ -150,7 +150,7 @@ impl Compiler {
     /// Compiles a file and its imports.
     ///
     /// # Errors
-    /// If the rules have an error. [`CompileError`] then holds every error and warning.
+    /// If the rules have an error. [`CompileError`] then contains every error and warning.
     pub fn compile_path(&self, path: impl AsRef<Path>) -> Result<Rules, CompileError> {
         let (disk, name) = self.on_disk(path.as_ref())?;
         self.compile_with(&disk, &name)
@@ -191,7 +191,7 @@ impl Compiler {
     /// Compiles a text without imports.
     ///
     /// # Errors
-    /// If the rules have an error. [`CompileError`] then holds every error and warning.
+    /// If the rules have an error. [`CompileError`] then contains every error and warning.
     pub fn compile_text(&self, text: &str) -> Result<Rules, CompileError> {
         self.compile_with(&MemoryLoader::new().with("<text>", text), "<text>")
     }
@@ -199,7 +199,7 @@ impl Compiler {
     /// Compiles the file `path`, which `loader` reads, and its imports.
     ///
     /// # Errors
-    /// If the rules have an error. [`CompileError`] then holds every error and warning.
+    /// If the rules have an error. [`CompileError`] then contains every error and warning.
     pub fn compile_with(&self, loader: &dyn Loader, path: &str) -> Result<Rules, CompileError> {
         text::with_parse_cache(|| self.compile_loaded(loader, path))
     }
@@ -300,7 +300,7 @@ impl CheckedRules {
     /// Compiles the rules.
     ///
     /// # Errors
-    /// If the rules have an error. [`CompileError`] then holds every error and warning.
+    /// If the rules have an error. [`CompileError`] then contains every error and warning.
     pub fn compile(self) -> Result<Rules, CompileError> {
         let CheckedRules { compiler, loaded, program, found, mut allows } = self;
         text::with_parse_cache(|| compiler.compile_checked(Threads::All, loaded, program, found, &mut allows))

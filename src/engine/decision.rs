@@ -320,8 +320,8 @@ impl Decision {
         self.details_list(|details| &details.failures)
     }
 
-    /// Returns the limits that were exceeded during the decision, each once. A value over a limit
-    /// counted as missing.
+    /// Returns the limits that were exceeded during the decision, without duplicates. A value over
+    /// a limit counted as missing.
     pub fn exceeded(&self) -> &[Exceeded] {
         self.details_list(|details| &details.exceeded)
     }

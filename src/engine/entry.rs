@@ -217,7 +217,7 @@ impl<'r> Entry<'r> {
 
     /// Decides for any value that serializes to a JSON object. The result equals
     /// `serde_json::to_value` followed by [`Entry::decide`]. Where possible, no JSON tree is built.
-    /// The value may be serialized twice.
+    /// If a JSON tree is needed after all, the value is serialized a second time.
     ///
     /// # Errors
     /// If the value cannot be represented as JSON, or is not an object.

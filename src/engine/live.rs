@@ -104,7 +104,7 @@ struct LiveState {
 }
 
 /// A check that may refuse edits. It is called with the name of a handler that a new statement can
-/// select. An `Err` holds the reason for the refusal.
+/// select. An `Err` contains the reason for the refusal.
 pub type Guard = dyn Fn(&str) -> Result<(), Message> + Send + Sync;
 
 /// Wraps compiled rules without changing their decisions. The resulting live rules cannot be
@@ -128,7 +128,7 @@ impl LiveRules {
     /// statements, because edits can insert routes.
     ///
     /// # Errors
-    /// If the rules have an error. [`CompileError`] then holds every error and warning.
+    /// If the rules have an error. [`CompileError`] then contains every error and warning.
     pub fn new(compiler: Compiler, loader: &dyn Loader, path: &str) -> Result<LiveRules, CompileError> {
         LiveRules::load(compiler, loader, StoredFiles::new(path, None))
     }
@@ -157,7 +157,7 @@ impl LiveRules {
     /// same folder at the time of the edit.
     ///
     /// # Errors
-    /// If the rules have an error. [`CompileError`] then holds every error and warning.
+    /// If the rules have an error. [`CompileError`] then contains every error and warning.
     pub fn from_path(compiler: Compiler, path: impl AsRef<Path>) -> Result<LiveRules, CompileError> {
         let (disk, name) = compiler.on_disk(path.as_ref())?;
         LiveRules::load(compiler, &disk, StoredFiles::new(&name, Some(disk.clone())))
@@ -166,7 +166,7 @@ impl LiveRules {
     /// Compiles a text without imports.
     ///
     /// # Errors
-    /// If the rules have an error. [`CompileError`] then holds every error and warning.
+    /// If the rules have an error. [`CompileError`] then contains every error and warning.
     pub fn from_text(compiler: Compiler, text: &str) -> Result<LiveRules, CompileError> {
         LiveRules::new(compiler, &MemoryLoader::new().with("<text>", text), "<text>")
     }

@@ -44,10 +44,12 @@ impl<'a> PayloadEngine<'a> {
     }
 
     /// Enters an `each` block, whose rules apply to each element of a list of length `elements`.
-    /// `nest` is the number of nested `each` blocks and quantifiers, from this block to the
-    /// innermost one inside it, at least 1. Deeper nesting allows fewer elements. Returns `None`,
-    /// and does not enter the block, if the list is too long. Otherwise returns the blocks around
-    /// this block. Pass them to [`PayloadEngine::set_enclosing_blocks`] when the block ends.
+    /// Returns `None`, and does not enter the block, if the list is too long. Otherwise returns the
+    /// blocks around this block. Pass them to [`PayloadEngine::set_enclosing_blocks`] when the
+    /// block ends.
+    ///
+    /// Deeper nesting allows fewer elements: `nest` is the number of nested `each` blocks and
+    /// quantifiers, from this block to its innermost one. It is at least 1.
     pub fn enter_each(&mut self, nest: u32, elements: usize) -> Option<EachBlocks> {
         let outer = self.arena.enclosing_blocks();
         self.set_enclosing_blocks(self.arena.blocks_inside_each(nest, elements)?);

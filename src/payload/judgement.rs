@@ -187,8 +187,8 @@ impl Judgement {
         self.fallback.as_deref()
     }
 
-    /// Returns the limits that were exceeded, each once. A value over a limit counted as missing,
-    /// so no rule about the value was violated.
+    /// Returns the limits that were exceeded, without duplicates. A value over a limit counted as
+    /// missing, so no rule about the value was violated.
     pub fn exceeded(&self) -> &[Exceeded] {
         &self.findings.exceeded
     }

@@ -42,7 +42,7 @@ impl LiveRules {
     /// route that an edit removed is taken into account until the next full recompilation.
     ///
     /// # Errors
-    /// If there is no such entry, or if there are several. The error holds their names.
+    /// If there is no such entry, or if there are several. The error contains their names.
     pub fn default_entry(&self) -> Result<String, Vec<String>> {
         let snapshot = self.shared.snapshot.load();
         let (rules, main) = (&snapshot.base.rules, TableId(0));

@@ -11,7 +11,7 @@ use rulec_base::message;
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum EditError {
-    /// The text of the edit does not hold exactly one statement.
+    /// The text of the edit is not exactly one statement.
     NotOneStatement(Message),
     /// The statement does not compile with the current rules, or the rules do not compile with the
     /// statement.

@@ -339,7 +339,7 @@ impl Writer {
     }
 
     /// Removes a current route. Decisions still use the route until the next snapshot is published.
-    /// Precondition: the field uses of the route were already removed from the constraints.
+    /// Precondition: the counts in `constraints` no longer include the field uses of the route.
     fn remove_route(&mut self, table: TableId, old: RouteLocation) {
         let key = self.catalog.remove(table, &old);
         let RouteLocation { segment, rule } = old;
