@@ -350,8 +350,8 @@ impl HistoryPlan {
     }
 
     /// Converts a message to an element of the history, without its time and position. `decision`
-    /// contains the names of the chosen statement and of the handler. It is `None` if the message is
-    /// recorded without a decision.
+    /// contains the names of the chosen statement and of the handler. It is `None` if the message
+    /// is recorded without a decision.
     pub(crate) fn element(
         &self,
         message: &Json,
