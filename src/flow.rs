@@ -63,7 +63,7 @@ pub struct FlowMatcher {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IntentFlow {
-    /// The id that the flow returns to the caller.
+    /// The id that the caller gets if this flow is selected.
     pub id: String,
     /// The name of the flow in the rules. If several flows have this id, the name of the first one.
     pub name: String,
@@ -91,7 +91,7 @@ impl IntentFlow {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct IntentHit {
-    /// The id that the flow returns to the caller.
+    /// The id of the flow, as the rules define it for the caller.
     pub id: String,
     /// The name of the flow in the rules.
     pub name: String,

@@ -186,8 +186,8 @@ impl Events {
         self.changes.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Inserts a message in the order of time. Then removes the messages that are too old, and the
-    /// oldest messages above the bound `at most`.
+    /// Inserts the recorded message `element` in the order of time. Then removes the messages that
+    /// are too old for `plan`, and the oldest messages above its bound `at most`.
     pub(crate) fn insert(&mut self, at: OffsetDateTime, element: Map<String, Json>, plan: &HistoryPlan) {
         if Arc::get_mut(&mut self.timeline).is_none() {
             // A decision still reads the old timeline, and may store results for its positions in
@@ -286,7 +286,8 @@ impl HistoryPlan {
         oldest.map_or(0, |oldest| timeline.first_since(oldest))
     }
 
-    /// Returns the history for a test that lists its earlier messages, oldest first.
+    /// Returns the history that the decision about `message` reads in a test. `elements` are the
+    /// earlier messages that the test lists, oldest first.
     pub(crate) fn past_of_test(&self, mut elements: Vec<Json>, message: &Json) -> Past {
         let hash_key = HashKey::default();
         elements.iter_mut().for_each(|element| self.hash_private(element, hash_key));
@@ -371,7 +372,7 @@ impl HistoryPlan {
     }
 
     /// Returns the fields of a message that are recorded: the fields that rules read from the
-    /// history. Private texts are replaced by hashes.
+    /// history. Private texts are replaced by their hashes with the key `hash_key`.
     fn recorded_fields(&self, message: &Json, hash_key: HashKey) -> Map<String, Json> {
         let mut kept = Map::new();
         for path in &self.kept_fields {

@@ -66,7 +66,8 @@ use std::sync::{Arc, OnceLock};
 use unchecked::MissingInputs;
 
 /// Validates payloads of one kind (one `payload` statement) against the rules. A judge is cheap to
-/// clone and can be shared between threads. Context and options are set once per judge.
+/// clone and can be shared between threads. The inputs that the rules read, such as `context` and
+/// `options`, are set once per judge.
 #[derive(Clone, Debug)]
 pub struct Judge {
     rules: Rules,

@@ -47,7 +47,8 @@ impl Rules {
     }
 
     /// Returns the rules as the bytes of a signed artifact (a file of compiled rules), for a
-    /// service that [trusts](Compiler::trust) the key. Equal rules and keys give equal bytes.
+    /// service that [trusts](Compiler::trust) the key. `strip_source` leaves out the source text,
+    /// as in [`Rules::to_artifact`]. Equal rules and keys give equal bytes.
     #[cfg(feature = "signatures")]
     pub fn to_signed_artifact(&self, strip_source: bool, key: &SigningKey) -> Vec<u8> {
         let set = self.rule_set();

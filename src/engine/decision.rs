@@ -56,7 +56,7 @@ pub struct Decision {
 /// A keyword flow (a conversation that the caller starts) whose pattern matched the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowHit<'r> {
-    /// The id that the flow returns to the caller: the text after the arrow of the `flow`
+    /// The id that the caller gets if this flow is selected: the text after the arrow of the `flow`
     /// statement.
     pub id: &'r str,
     /// The name of the flow in the rules.

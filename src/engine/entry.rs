@@ -41,7 +41,7 @@ impl UnknownEntry {
     }
 
     /// Creates the error for the name of a route, branch or case that does not exist in a table,
-    /// choice or router.
+    /// choice or router. `known` has the existing names, from which the error suggests one.
     pub(super) fn unknown_statement(name: &str, known: &[&str]) -> UnknownEntry {
         let message =
             message!("there is no route `{name}`; {}", known_names_hint(name, known, message!("there are")));

@@ -98,11 +98,8 @@ impl Session {
         self
     }
 
-    /// Decides a message like [`Session::decide`]. Rules read the recorded messages with the same
-    /// history key as `history`.
-    ///
-    /// # Errors
-    /// If the store fails.
+    /// Decides a message like [`Session::decide`]. Rules can read, as `history`, the recorded
+    /// messages that have the same history key as this message.
     pub fn decide_with_history(&mut self, message: &Json) -> Result<Decision, StoreError> {
         let past = match &self.store {
             Some(store) => self.rules.past(&**store, message)?,

@@ -154,7 +154,8 @@ fn is_same_outcome(expected: &Then, actual: &Then) -> bool {
         && has_same_values(&expected.metadata, &actual.metadata)
 }
 
-/// Formats a rule name and an outcome in the syntax of a `test` block.
+/// Formats the name of an expected or chosen statement, followed by an outcome, in the syntax of a
+/// `test` block.
 fn format_outcome(rule: String, then: &Then) -> String {
     let mut text = rule;
     let format_entries = |entries: &Map<String, Json>| -> String {

@@ -173,8 +173,9 @@ impl Shard {
     }
 
     /// Ends the use of a history key. Removes the key if it has no events. Then removes the least
-    /// recently used keys if there are too many keys. If there are too many unpacked messages,
-    /// packs the events of the least recently used keys (encodes them as bytes).
+    /// recently used keys if there are more keys than `cache` allows. If there are more unpacked
+    /// messages than `cache` allows, packs the events of the least recently used keys (encodes them
+    /// as bytes).
     fn end_use(&mut self, key: &str, cache: &EventCache) {
         // If several calls use the key, only the last one to end updates the count. Another call
         // may have added messages in the meantime.
@@ -229,8 +230,8 @@ impl UseQueue {
         None
     }
 
-    /// Removes the outdated entries if they are more than half of the queue. `current` is the
-    /// maximum number of entries that are not outdated.
+    /// Removes the outdated entries if they are more than half of the queue. `events` shows which
+    /// entries are outdated. `current` is the maximum number of other entries.
     fn trim(&mut self, events: &HashMap<String, KeyEvents>, current: usize) {
         if self.0.len() > 2 * current + 16 {
             self.0.retain(|(key, number)| events.get(key).is_some_and(|used| used.last_use == *number));

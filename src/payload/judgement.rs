@@ -100,7 +100,8 @@ pub(super) struct Findings {
 }
 
 impl Judgement {
-    /// Derives the verdict on a payload from the findings, and creates the result.
+    /// Derives the verdict on a payload of the kind `kind` from the findings, and creates the
+    /// result.
     pub(super) fn new(kind: &Payload, mut findings: Findings) -> Judgement {
         let Findings { violations, corrections, remaining, .. } = &mut findings;
         // The payload has no violations. But corrections may have added defaults of optional

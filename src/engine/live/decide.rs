@@ -134,7 +134,7 @@ pub(super) fn decide_in_snapshot(
 }
 
 /// Returns the violations of the declared `input` in a message. Without a declaration, the types of
-/// fields are inferred from all routes, including the routes that edits inserted.
+/// fields are inferred from all routes in `snapshot`, including the routes that edits inserted.
 fn input_violations(snapshot: &Snapshot, message: &Json) -> Vec<InputViolation> {
     let violations_of = |rules: &Rules| rules.rule_set().input_violations(Input::Tree(message));
     let base = &snapshot.base.rules;

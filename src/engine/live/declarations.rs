@@ -353,7 +353,8 @@ fn innermost_statement(mut statement: Statement) -> Option<Statement> {
     }
 }
 
-/// Returns the name of a table; `None` for the top-level routes.
+/// Returns the name of the table with the id `table` in `base` (the rule set as last compiled in
+/// full). `None` for the top-level routes.
 pub(super) fn table_name(base: &Rules, table: TableId) -> Option<&str> {
     (table != TableId(0)).then(|| &*base.program().tables[table.index()].name)
 }

@@ -196,7 +196,8 @@ impl Writer {
         self.background.last_failure.as_ref().map(|failure| &failure.error)
     }
 
-    /// True if no recompilation is scheduled or running in the background.
+    /// True if neither a merge (recompilation of all rules) nor a compaction (recompilation of
+    /// inserted routes) is scheduled or running in the background.
     pub fn is_idle(&self) -> bool {
         self.background.merge.is_idle() && !self.background.compaction.is_running()
     }

@@ -103,8 +103,9 @@ impl VariantBuilder<'_, '_> {
         }
     }
 
-    /// Returns schemas for those allowed values of `field` that make other fields required. Each
-    /// has the value as `if`, and the required fields as `then`.
+    /// Returns schemas for those allowed values of `field` that make other fields of `object`
+    /// required. `site` is the position of the object. Each schema has the value as `if`, and the
+    /// required fields as `then`.
     fn field_variants(&self, object: &Object, field: &PayloadField, site: &ObjectPosition<'_>) -> Vec<Json> {
         let Some(Limits::OneOf(values)) = &field.limits else { return Vec::new() };
         let is_dict =
