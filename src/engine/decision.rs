@@ -111,8 +111,8 @@ impl Decision {
         &self.rules.program.tables[self.entry.index()].name
     }
 
-    /// Returns the name of the chosen route, or `default` if the default was chosen. `None` if no
-    /// statement was chosen.
+    /// Returns the name of the chosen statement, such as a route or a branch; `default` if the
+    /// default of a table was chosen. `None` if no statement was chosen.
     pub fn chosen(&self) -> Option<&str> {
         self.chosen_statement().map(|(program, chosen)| chosen.name(program))
     }
@@ -125,7 +125,7 @@ impl Decision {
         self.chosen.filter(|_| self.segment.is_none())
     }
 
-    /// True if the default of a table was chosen.
+    /// True if the default of a table, or the default branch of a choice, was chosen.
     pub fn is_default(&self) -> bool {
         matches!(self.chosen_statement(), Some((_, Chosen::Default(_))))
             || matches!(self.outcome(), Some(Outcome::Branch { default: true }))

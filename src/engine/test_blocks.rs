@@ -28,8 +28,8 @@ pub struct TestOutcome {
     /// The chosen route and the actual values, in the format of `expected`. If the test could not
     /// be run, the error.
     pub actual: Message,
-    /// The explanation of the decision of a failed test. `None` for a passed test, and for a test
-    /// of a payload.
+    /// The explanation of the decision of a failed test. `None` for a passed test, for a test of a
+    /// payload, and for a test that could not be run.
     pub explanation: Option<Explanation>,
 }
 

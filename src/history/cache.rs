@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The number of shards of a cache, each with its own lock. Calls for keys in different shards do
 /// not wait for each other.
 const SHARD_COUNT: usize = 64;
-/// The default number of messages that a cache does not pack (encode as bytes).
+/// The default maximum number of messages in a cache that are not packed (encoded as bytes).
 const DEFAULT_UNPACKED_MESSAGES: usize = 262_144;
 
 /// A cache in memory of the recorded messages (events) of recently used history keys. If there are
@@ -76,9 +76,9 @@ impl EventCache {
         }
     }
 
-    /// Sets the number of messages that are not packed (rounded up to a multiple of 64). Packing
-    /// encodes the messages of less recently used keys as bytes. Packed messages take much less
-    /// memory, but reading them takes some microseconds longer.
+    /// Sets the maximum number of messages that are not packed (rounded up to a multiple of 64).
+    /// Packing encodes the messages of less recently used keys as bytes. Packed messages take much
+    /// less memory, but reading them takes some microseconds longer.
     #[must_use]
     pub fn unpacked(self, messages: usize) -> EventCache {
         EventCache { unpacked_per_shard: messages.div_ceil(SHARD_COUNT), ..self }

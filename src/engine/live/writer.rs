@@ -227,7 +227,7 @@ impl Writer {
     ) -> Result<(), EditError> {
         match self.try_apply(compiler, table, edit)? {
             None => Ok(()),
-            // The removed route determined the type of a field, so other routes must be recompiled.
+            // Other routes depend on the edit, for example on the type of a field.
             Some(changes) => Ok(self.rebuild(compiler, &changes)?),
         }
     }
@@ -255,9 +255,10 @@ impl Writer {
     /// Tries to apply an edit of a route without compiling other routes. Returns `None` if the edit
     /// is applied.
     ///
-    /// If the edit changes the inferred type of a field that other routes read, nothing is applied.
-    /// The result then has all edits of routes since the last full compilation, including this one.
-    /// The caller must recompile everything with them.
+    /// Nothing is applied if the edit changes the inferred type of a field that other routes read.
+    /// The same holds if the new route reads more of the earlier messages than the current rules
+    /// record. The result then has all edits of routes since the last full compilation, including
+    /// this one. The caller must recompile everything with them.
     fn try_apply(
         &mut self,
         compiler: &Compiler,

@@ -65,7 +65,8 @@ impl MergeState {
     }
 
     /// Changes the state of the merge (a recompilation of all rules) from idle to scheduled and
-    /// returns true. Returns false, without an effect, if a merge is already scheduled or running.
+    /// returns true. Returns false, without an effect, if the state is not idle: a thread is then
+    /// scheduled or still compiles.
     fn schedule(&mut self) -> bool {
         let is_idle = self.is_idle();
         if is_idle {
