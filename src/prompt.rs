@@ -290,7 +290,8 @@ fn markdown_code(text: &str) -> String {
     format!("{delimiter} {text} {delimiter}")
 }
 
-/// Replaces each run of white space and control characters by one space.
+/// Replaces each run of white space and control characters by one space, and removes them at both
+/// ends.
 fn collapse_white_space(text: &str) -> String {
     let is_blank = |c: char| c.is_whitespace() || c.is_control();
     text.split(is_blank).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
