@@ -9,7 +9,8 @@ use std::fmt::Write;
 
 /// Maximum length of a condition's text, in bytes.
 const MAX_CONDITION_BYTES: usize = 4096;
-/// Name of the only route in the rule file that is generated to compile a condition.
+/// Each condition is compiled as the only route of a generated rule file. This is the name of that
+/// route and of its handler.
 const RULE_NAME: &str = "holds";
 
 /// A condition that was given as text at run time, in compiled form.
@@ -51,7 +52,8 @@ impl ConditionError {
         ConditionError { message, help: Some(help) }
     }
 
-    /// Creates the error from the first compile error, with its message and help.
+    /// Creates the error for a condition from the first error in `error`, with its message and
+    /// help.
     fn from_compile(error: &CompileError) -> ConditionError {
         let first_error = error.diagnostics().iter().find(|diagnostic| diagnostic.is_error());
         first_error.map_or_else(

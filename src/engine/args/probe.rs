@@ -14,7 +14,8 @@ use serde::de::{
 use std::cell::Cell;
 use std::fmt;
 
-/// A check that a Rust type accepts the arguments of a handler, and how strict the check is.
+/// The settings of a check that a Rust type accepts the arguments of a handler: the handler, and
+/// how strict the check is.
 #[derive(Clone, Copy)]
 pub(super) struct ArgumentsCheck<'a> {
     pub handler: &'a str,
