@@ -2,8 +2,10 @@
 //! merges.
 //!
 //! The base is the rule set as last compiled in full. Each segment is a group of routes that edits
-//! inserted and that were compiled together. Compaction compiles several segments into one. It
-//! keeps the number of segments small: each segment has more than twice as many routes as the next.
+//! inserted and that were compiled together. Compaction compiles several segments into one, to keep
+//! the number of segments small. It leaves out a segment that has more than twice as many routes as
+//! all newer segments together.
+//!
 //! A merge compiles a new base from the edited texts. Both start from the current state and unlock
 //! the writer (the mutable state) while they compile. They then lock the writer again, install the
 //! result, and apply the edits made during the compilation.
