@@ -1,5 +1,5 @@
-//! Conditions given as text at run time, such as the conditions on the edges of a plan. Each text
-//! is compiled, type-checked and evaluated like the condition of a route.
+//! Conditions given as text at run time, such as the conditions on the edges of a workflow. Each
+//! text is compiled, type-checked and evaluated like the condition of a route.
 
 use crate::engine::{CompileError, Rules};
 use rulec_base::diag::Message;
@@ -9,7 +9,8 @@ use std::fmt::Write;
 
 /// Maximum length of a condition's text, in bytes.
 const MAX_CONDITION_BYTES: usize = 4096;
-/// Name of the only route in the rule file that is generated to compile a condition.
+/// Each condition is compiled as the only route of a generated rule file. This is the name of that
+/// route and of its handler.
 const RULE_NAME: &str = "holds";
 
 /// A condition that was given as text at run time, in compiled form.
@@ -51,7 +52,8 @@ impl ConditionError {
         ConditionError { message, help: Some(help) }
     }
 
-    /// Creates the error from the first compile error, with its message and help.
+    /// Creates the error for a condition from the first error in `error`, with its message and
+    /// help.
     fn from_compile(error: &CompileError) -> ConditionError {
         let first_error = error.diagnostics().iter().find(|diagnostic| diagnostic.is_error());
         first_error.map_or_else(
@@ -103,7 +105,8 @@ impl Condition {
     }
 }
 
-/// Replaces each `${a.b}` by the path `a.b`. Quotes directly around a `${…}` are removed.
+/// Replaces each `${a.b}` by the path `a.b`. Quotes directly around a `${…}` are removed. Returns
+/// an error if a `${` has no closing brace, or if the text between the braces is not a path.
 fn replace_placeholders(text: &str) -> Result<String, ConditionError> {
     let mut expanded = String::with_capacity(text.len());
     let mut remaining_text = text;

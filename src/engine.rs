@@ -94,7 +94,7 @@ impl Rules {
     /// see [`Compiler`] for more options.
     ///
     /// # Errors
-    /// If the rules have an error. [`CompileError`] then holds every error and warning.
+    /// If the rules have an error. [`CompileError`] then contains every error and warning.
     pub fn from_path(path: impl AsRef<Path>) -> Result<Rules, CompileError> {
         Compiler::new().compile_path(path)
     }
@@ -102,7 +102,7 @@ impl Rules {
     /// Compiles a text without imports and without host functions (Rust functions that rules call).
     ///
     /// # Errors
-    /// If the rules have an error. [`CompileError`] then holds every error and warning.
+    /// If the rules have an error. [`CompileError`] then contains every error and warning.
     pub fn from_text(text: &str) -> Result<Rules, CompileError> {
         Compiler::new().compile_text(text)
     }
@@ -146,7 +146,8 @@ impl Rules {
         self.deciding_entry().explain(message, false)
     }
 
-    /// Returns the top-level routes, which lie outside any table, as an [`Entry`], which decides.
+    /// Returns the entry of the top-level routes, which lie outside any table. The [`Entry`]
+    /// decides messages by these routes.
     pub fn main(&self) -> Entry<'_> {
         self.table(TableId(0))
     }
@@ -162,7 +163,7 @@ impl Rules {
     /// ```
     ///
     /// # Errors
-    /// If there is no such entry, or if there are several. The error holds their names.
+    /// If there is no such entry, or if there are several. The error contains their names.
     pub fn default_entry(&self) -> Result<Entry<'_>, Vec<&str>> {
         let main = self.main();
         if !main.is_empty() {

@@ -60,9 +60,10 @@ pub fn read_limited(path: &Path) -> Result<Vec<u8>, LoadError> {
     Ok(bytes)
 }
 
-/// Opens a regular file and returns its size in bytes. Opening a pipe or a device could block, so
-/// the file is opened without blocking. The type is then checked on the open file, because the path
-/// could be replaced between a check and the opening.
+/// Opens a regular file and returns its size in bytes. Any other kind of file, such as a folder, is
+/// an error. Opening a pipe or a device could block, so the file is opened without blocking. The
+/// type is then checked on the open file, because the path could be replaced between a check and
+/// the opening.
 pub fn open_regular(path: &Path) -> Result<(File, u64), LoadError> {
     let mut options = File::options();
     #[cfg(unix)]

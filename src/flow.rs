@@ -63,7 +63,7 @@ pub struct FlowMatcher {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IntentFlow {
-    /// The id that the flow returns to the caller.
+    /// The id that the caller gets if this flow is selected.
     pub id: String,
     /// The name of the flow in the rules. If several flows have this id, the name of the first one.
     pub name: String,
@@ -91,7 +91,7 @@ impl IntentFlow {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct IntentHit {
-    /// The id that the flow returns to the caller.
+    /// The id of the flow, as the rules define it for the caller.
     pub id: String,
     /// The name of the flow in the rules.
     pub name: String,
@@ -108,8 +108,8 @@ pub enum FlowSelection<'m> {
     Intent(IntentHit),
     /// Neither a pattern nor the classifier found a flow for the message.
     Nothing {
-        /// If the classifier chose no flow, the best-scoring intent flows (flows that it can
-        /// select), best first. Flows with a score of 0 are left out.
+        /// If the classifier chose no flow, the intent flows (flows that the classifier can select)
+        /// with a score above 0, best first. Empty if no classifier ran.
         nearest: Vec<IntentHit>,
     },
 }
@@ -214,9 +214,9 @@ impl FlowMatcher {
         self.search(text).0
     }
 
-    /// Returns the result of [`FlowMatcher::find`], and the limits that were exceeded, each once. A
-    /// pattern that exceeds a limit does not match. For a text that exceeds a limit, the classifier
-    /// selects no flow.
+    /// Returns the result of [`FlowMatcher::find`], and the limits that were exceeded, without
+    /// duplicates. A pattern that exceeds a limit does not match. For a text that exceeds a limit,
+    /// the classifier selects no flow.
     pub fn search(&self, text: &str) -> (FlowSelection<'_>, Vec<Exceeded>) {
         let (hit, mut exceeded) = self.match_keyword_flow(text);
         let selection = match hit {
@@ -264,7 +264,7 @@ impl FlowMatcher {
 
     /// Explains how a flow was selected: first each pattern, then the scores of the intent flows
     /// (flows that the classifier selects). Fields marked `@private` are masked unless
-    /// `show_private`. `None` if the rules hold no flow.
+    /// `show_private`. `None` if the rules contain no flow.
     pub fn explain(&self, message: &Json, show_private: bool) -> Option<Explanation> {
         let mut explanation = self.flows_entry()?.explain(message, show_private);
         let (None, Some(classifier)) = (&explanation.chosen, &self.classifier) else {
@@ -283,8 +283,8 @@ impl FlowMatcher {
         Some(explanation)
     }
 
-    /// Returns the table of all keyword patterns as an [`Entry`], which decides. Every rule set
-    /// with a flow has this table, so `None` does not occur.
+    /// Returns the [`Entry`] that selects a keyword flow, by the table of all keyword patterns.
+    /// Every rule set with a flow has this table, so `None` does not occur.
     fn flows_entry(&self) -> Option<Entry<'_>> {
         self.rules.entry_of_kind(FLOWS_TABLE, TableKind::Flows).ok()
     }
@@ -358,8 +358,8 @@ impl FlowMatcher {
         }
     }
 
-    /// Returns the HTTP request that executes a flow, as the rules declare it: `flow tool NAME {
-    /// endpoint: { … } }`. `None` if the rules do not declare it.
+    /// Returns the declaration of the HTTP request that executes a flow, as JSON:
+    /// `flow tool NAME { endpoint: { … } }`. `None` if the rules do not declare it.
     pub fn endpoint(&self) -> Option<&Json> {
         let tool = self.rules.program().flow_tool.as_ref()?;
         Some(&tool.endpoint).filter(|endpoint| !endpoint.is_null())

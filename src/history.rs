@@ -134,14 +134,15 @@ impl Events {
     }
 
     /// Creates the list of recorded messages of a history key from saved messages, which
-    /// [`Events::elements`] has returned. `hash_key` must be the same as before.
+    /// [`Events::elements`] has returned. `hash_key` must be the key with which their private texts
+    /// were hashed.
     pub fn from_elements(elements: Vec<Json>, hash_key: HashKey) -> Events {
         let timeline = Timeline::from_elements(elements).with_hash_key(hash_key);
         Events { timeline: Arc::new(timeline), memo: Arc::default(), changes: None, stamp: None }
     }
 
-    /// Returns these events (recorded messages) with `dropped`, a saved result of
-    /// [`Events::dropped`]: a time as RFC 3339 text.
+    /// Returns these events (recorded messages) with `dropped` as the time that [`Events::dropped`]
+    /// returns. A store passes the time that it has saved with the events, as RFC 3339 text.
     #[must_use]
     pub fn with_dropped(self, dropped: Option<&str>) -> Events {
         let timeline = Arc::unwrap_or_clone(self.timeline).with_dropped(dropped.and_then(parse_datetime));
@@ -185,8 +186,8 @@ impl Events {
         self.changes.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Inserts a message in the order of time. Then removes the messages that are too old, and the
-    /// oldest messages above the bound `at most`.
+    /// Inserts the recorded message `element` in the order of time. Then removes the messages that
+    /// are too old for `plan`, and the oldest messages above its bound `at most`.
     pub(crate) fn insert(&mut self, at: OffsetDateTime, element: Map<String, Json>, plan: &HistoryPlan) {
         if Arc::get_mut(&mut self.timeline).is_none() {
             // A decision still reads the old timeline, and may store results for its positions in
@@ -285,7 +286,8 @@ impl HistoryPlan {
         oldest.map_or(0, |oldest| timeline.first_since(oldest))
     }
 
-    /// Returns the history for a test that lists its earlier messages, oldest first.
+    /// Returns the history that the decision about `message` reads in a test. `elements` are the
+    /// earlier messages that the test lists, oldest first.
     pub(crate) fn past_of_test(&self, mut elements: Vec<Json>, message: &Json) -> Past {
         let hash_key = HashKey::default();
         elements.iter_mut().for_each(|element| self.hash_private(element, hash_key));
@@ -331,8 +333,8 @@ impl HistoryPlan {
         windows_start.is_none_or(|start| at >= start) && kept_since.is_none_or(|start| at >= start)
     }
 
-    /// Replaces the private texts of a message by their hashes, at the paths in `hashed`. Removes
-    /// values that are not texts.
+    /// Replaces the private texts of a message, at the paths in `hashed`, by their hashes. Removes
+    /// any other value at these paths, because only texts can be hashed.
     fn hash_private(&self, element: &mut Json, hash_key: HashKey) {
         for path in &self.hashed {
             let Some((last, parents)) = path.split_last() else { continue };
@@ -349,8 +351,8 @@ impl HistoryPlan {
     }
 
     /// Converts a message to an element of the history, without its time and position. `decision`
-    /// holds the names of the chosen statement and of the handler. It is `None` if the message was
-    /// only observed.
+    /// contains the names of the chosen statement and of the handler. It is `None` if the message
+    /// is recorded without a decision.
     pub(crate) fn element(
         &self,
         message: &Json,
@@ -370,7 +372,7 @@ impl HistoryPlan {
     }
 
     /// Returns the fields of a message that are recorded: the fields that rules read from the
-    /// history. Private texts are replaced by hashes.
+    /// history. Private texts are replaced by their hashes with the key `hash_key`.
     fn recorded_fields(&self, message: &Json, hash_key: HashKey) -> Map<String, Json> {
         let mut kept = Map::new();
         for path in &self.kept_fields {

@@ -66,7 +66,8 @@ use std::sync::{Arc, OnceLock};
 use unchecked::MissingInputs;
 
 /// Validates payloads of one kind (one `payload` statement) against the rules. A judge is cheap to
-/// clone and can be shared between threads. Context and options are set once per judge.
+/// clone and can be shared between threads. The inputs that the rules read, such as `context` and
+/// `options`, are set once per judge.
 #[derive(Clone, Debug)]
 pub struct Judge {
     rules: Rules,
@@ -90,21 +91,21 @@ pub struct Judge {
 pub enum JudgeError {
     /// No `payload` statement has this name.
     UnknownKind {
-        /// The name that no `payload` statement has.
+        /// The requested name, which no `payload` statement has.
         name: String,
         /// A suggestion for a correction: a similar name, or all names of `payload` statements.
         hint: Message,
     },
     /// The rules declare no input with this name.
     UnknownInput {
-        /// The name that no declared input has.
+        /// The requested name, which no declared input has.
         name: String,
         /// A suggestion for a correction: a similar name, or the names of all inputs.
         hint: Message,
     },
     /// The rules declare no option with this name.
     UnknownOption {
-        /// The name that no declared option has.
+        /// The requested name, which no declared option has.
         name: String,
         /// A suggestion for a correction: a similar name, or the names of all options.
         hint: Message,

@@ -47,8 +47,8 @@ impl PickTool {
         }
     }
 
-    /// Creates the tool that executes a flow. The model may call the tool if a flow listed by
-    /// [`intent_prompt`] fits.
+    /// Creates the tool that executes one of the flows with these ids. The model may call the tool
+    /// if a flow listed by [`intent_prompt`] fits.
     pub fn flow_executor<'a>(ids: impl IntoIterator<Item = &'a str>) -> PickTool {
         PickTool {
             name: FLOW_EXECUTOR_TOOL.to_owned(),
@@ -203,7 +203,7 @@ pub fn intent_prompt(flows: &[(&str, &str)]) -> String {
     intent_prompt_for(FLOW_EXECUTOR_TOOL, flows)
 }
 
-/// Like [`intent_prompt`], for a tool with another name.
+/// Like [`intent_prompt`], for a tool with the name `tool`.
 pub fn intent_prompt_for(tool: &str, flows: &[(&str, &str)]) -> String {
     flow_section(&Prompts::default(), tool, flows)
 }
@@ -214,7 +214,8 @@ pub fn branch_prompt(question: &str) -> String {
     branch_section(&Prompts::default(), question, &[])
 }
 
-/// Returns the prompt section of [`intent_prompt_for`], in the wording that the rules set.
+/// Returns the prompt section of [`intent_prompt_for`], in the wording of `prompts`, which the
+/// rules set.
 pub(super) fn flow_section(prompts: &Prompts, tool: &str, flows: &[(&str, &str)]) -> String {
     if flows.is_empty() {
         return String::new();
@@ -223,8 +224,8 @@ pub(super) fn flow_section(prompts: &Prompts, tool: &str, flows: &[(&str, &str)]
     ensure_final_newline(PromptTemplate::FLOW_PROMPT.fill(prompts, &values))
 }
 
-/// Returns the prompt of [`branch_prompt`], in the wording that the rules set. `branches` are pairs
-/// of branch id and meaning.
+/// Returns the prompt of [`branch_prompt`], in the wording of `prompts`, which the rules set.
+/// `branches` are pairs of branch id and meaning.
 pub(super) fn branch_section(prompts: &Prompts, question: &str, branches: &[(&str, &str)]) -> String {
     let tool = markdown_code(CHOOSE_BRANCH_TOOL);
     let values = [
@@ -235,7 +236,8 @@ pub(super) fn branch_section(prompts: &Prompts, question: &str, branches: &[(&st
     ensure_final_newline(PromptTemplate::CHOICE_PROMPT.fill(prompts, &values))
 }
 
-/// Returns the tool of [`PickTool::choose_branch`], with the descriptions that the rules set.
+/// Returns the tool of [`PickTool::choose_branch`], with the descriptions of `prompts`, which the
+/// rules set.
 pub(super) fn branch_tool(prompts: &Prompts, question: &str, branches: &[(&str, &str)]) -> PickTool {
     let values = [("question", &*collapse_white_space(question)), ("branches", &list_items(branches))];
     let description = PromptTemplate::CHOICE_TOOL.fill(prompts, &values);
@@ -243,7 +245,8 @@ pub(super) fn branch_tool(prompts: &Prompts, question: &str, branches: &[(&str, 
         .with_parameter_description(&PromptTemplate::CHOICE_BRANCHES.fill(prompts, &values))
 }
 
-/// Returns the description of the parameter [`REASON`], in the wording that the rules set.
+/// Returns the description of the parameter [`REASON`], in the wording of `prompts`, which the
+/// rules set.
 pub(super) fn reason_description(prompts: &Prompts, question: &str) -> String {
     PromptTemplate::CHOICE_REASON.fill(prompts, &[("question", &collapse_white_space(question))])
 }
@@ -287,7 +290,8 @@ fn markdown_code(text: &str) -> String {
     format!("{delimiter} {text} {delimiter}")
 }
 
-/// Replaces each run of white space and control characters by one space.
+/// Replaces each run of white space and control characters by one space, and removes them at both
+/// ends.
 fn collapse_white_space(text: &str) -> String {
     let is_blank = |c: char| c.is_whitespace() || c.is_control();
     text.split(is_blank).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")

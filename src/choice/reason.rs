@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 /// shown.
 ///
 /// # Errors
-/// If the rules hold no choice with this name.
+/// If the rules contain no choice with this name.
 pub fn reasons(
     rules: &Rules,
     name: &str,
@@ -75,8 +75,8 @@ fn branch_sentence(branch: &RouteTrace, alone: bool) -> Message {
     message!("`{name}` is not chosen: {}.", conditions_clause(false_parts.into_iter(), false))
 }
 
-/// Formats the texts of conditions as a clause, such as "`a` and `b` hold". If `hold` is false, the
-/// clause ends with "do not hold".
+/// Formats the texts of the conditions `parts` as a clause, such as "`a` and `b` hold". If `hold`
+/// is false, the clause ends with "do not hold".
 fn conditions_clause<'t>(parts: impl Iterator<Item = &'t TraceNode>, hold: bool) -> Message {
     let texts: Vec<Message> =
         parts.map(|part| Message::verbatim(format!("`{}`", part.text.replace('`', "'")))).collect();

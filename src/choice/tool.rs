@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// to answer.
 ///
 /// # Errors
-/// If the rules hold no choice with this name.
+/// If the rules contain no choice with this name.
 pub fn tool(rules: &Rules, name: &str) -> Result<Json, UnknownChoice> {
     if let Ok(question) = Question::new(rules, name) {
         return Ok(question.tool().to_json());

@@ -66,9 +66,9 @@ impl Rules {
         self.analyse_counted(options).findings
     }
 
-    /// Analyses the rules like [`Rules::analyse_with`]. Also returns the work of the analysis in
-    /// steps, such as checks of a value. Unit tests compare this number with the limit of the
-    /// analysis.
+    /// Analyses the rules like [`Rules::analyse_with`]. Also returns the number of steps that the
+    /// analysis took. A step is, for example, the check of one value. Unit tests compare this
+    /// number with the limit of the analysis.
     #[doc(hidden)]
     pub fn analyse_counted(&self, options: AnalysisOptions) -> Analysis {
         let set = self.rule_set();
@@ -97,7 +97,7 @@ impl Rules {
     }
 
     /// Calls `analyse` with the data that a static analysis needs: the program, its warnings, and
-    /// functions that decide for example messages.
+    /// functions with which the analysis decides its example messages.
     fn with_subject<T>(
         &self,
         options: AnalysisOptions,

@@ -18,8 +18,9 @@ use std::io::Read;
 use std::path::Path;
 
 impl Rules {
-    /// Loads an artifact (a file of compiled rules) written by [`to_artifact`](Rules::to_artifact)
-    /// or `rulec build`, without host functions; see [`Compiler::load_artifact`].
+    /// Loads an artifact (a file of compiled rules) that [`to_artifact`](Rules::to_artifact) or
+    /// `rulec build` has written. The rules must declare no host functions; otherwise, use
+    /// [`Compiler::load_artifact`].
     ///
     /// # Errors
     /// If the bytes are not an artifact of this version of rulec, if they are damaged, or if the
@@ -28,7 +29,8 @@ impl Rules {
         Compiler::new().load_artifact(bytes)
     }
 
-    /// Loads an artifact (compiled rules) from the file `path`, without host functions.
+    /// Loads an artifact (compiled rules) from the file `path`. The rules must declare no host
+    /// functions; otherwise, use [`Compiler::load_artifact_path`].
     ///
     /// # Errors
     /// If the file cannot be read. Also the errors of [`from_artifact`](Rules::from_artifact).
@@ -45,7 +47,8 @@ impl Rules {
     }
 
     /// Returns the rules as the bytes of a signed artifact (a file of compiled rules), for a
-    /// service that [trusts](Compiler::trust) the key. Equal rules and keys give equal bytes.
+    /// service that [trusts](Compiler::trust) the key. `strip_source` leaves out the source text,
+    /// as in [`Rules::to_artifact`]. Equal rules and keys give equal bytes.
     #[cfg(feature = "signatures")]
     pub fn to_signed_artifact(&self, strip_source: bool, key: &SigningKey) -> Vec<u8> {
         let set = self.rule_set();

@@ -153,8 +153,8 @@ fn poll_call(future: &mut CallFuture, context: &mut Context<'_>) -> Poll<CallRes
 }
 
 /// Wraps an async function as a sync function, which the engines can call. Inside [`decide_async`],
-/// a call without a result is recorded and its result counts as missing. Outside [`decide_async`],
-/// each call fails.
+/// a call whose result is not known yet is recorded, and its result counts as missing. Outside
+/// [`decide_async`], each call fails.
 pub(super) fn wrap_async<Args, F, R>(function: F) -> HostFn
 where
     F: HostFunction<Args, Output: Future<Output = R> + Send + 'static>,

@@ -23,7 +23,7 @@ pub enum Backend {
     Jit,
 }
 
-/// An engine that holds one message and decides about it.
+/// An engine that is bound to one message and decides about it.
 pub(crate) trait Engine {
     /// Decides for the message. Returns the first route of the table whose condition holds, or else
     /// the table's default.

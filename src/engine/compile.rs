@@ -54,7 +54,8 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// Creates a compiler for rules that call no functions of the embedding program.
+    /// Creates a compiler without host functions (functions of the embedding program) and with the
+    /// default settings.
     pub fn new() -> Self {
         Compiler::default()
     }
@@ -74,9 +75,9 @@ impl Compiler {
     }
 
     /// Registers an async host function. Make decisions that call it inside
-    /// [`decide_async`](super::decide_async), which awaits the calls. The routers of
-    /// `rulec-runtime` do this. In any other decision, each result counts as missing, and a failure
-    /// is reported.
+    /// [`decide_async`](super::decide_async), which awaits the calls. `Router` of the crate
+    /// `rulec-runtime` does this. In any other decision, each result counts as missing, and a
+    /// failure is reported.
     #[must_use]
     pub fn async_function<Args, F, R>(mut self, name: &str, function: F) -> Self
     where
@@ -149,13 +150,16 @@ impl Compiler {
     /// Compiles a file and its imports.
     ///
     /// # Errors
-    /// If the rules have an error. [`CompileError`] then holds every error and warning.
+    /// If the rules have an error. [`CompileError`] then contains every error and warning.
     pub fn compile_path(&self, path: impl AsRef<Path>) -> Result<Rules, CompileError> {
         let (disk, name) = self.on_disk(path.as_ref())?;
         self.compile_with(&disk, &name)
     }
 
     /// Returns a loader for files below the root folder, and `path` relative to this folder.
+    ///
+    /// # Errors
+    /// If the root folder cannot be used, or if `path` is outside the root folder.
     #[doc(hidden)]
     pub fn on_disk(&self, path: &Path) -> Result<(DiskLoader, String), CompileError> {
         let root = match &self.root {
@@ -187,15 +191,15 @@ impl Compiler {
     /// Compiles a text without imports.
     ///
     /// # Errors
-    /// If the rules have an error. [`CompileError`] then holds every error and warning.
+    /// If the rules have an error. [`CompileError`] then contains every error and warning.
     pub fn compile_text(&self, text: &str) -> Result<Rules, CompileError> {
         self.compile_with(&MemoryLoader::new().with("<text>", text), "<text>")
     }
 
-    /// Compiles the file `path` of a loader.
+    /// Compiles the file `path`, which `loader` reads, and its imports.
     ///
     /// # Errors
-    /// If the rules have an error. [`CompileError`] then holds every error and warning.
+    /// If the rules have an error. [`CompileError`] then contains every error and warning.
     pub fn compile_with(&self, loader: &dyn Loader, path: &str) -> Result<Rules, CompileError> {
         text::with_parse_cache(|| self.compile_loaded(loader, path))
     }
@@ -211,9 +215,10 @@ impl Compiler {
         threads.run_both(statements, || drop(trees), finish).1
     }
 
-    /// Parses and checks the file `path` of a loader. Calls `look` with the parsed files and the
-    /// checked program, even if they have errors, because editors need this data. The result can be
-    /// compiled later, on another thread. Trusted keys are not checked.
+    /// Parses and checks the file `path`, which `loader` reads, and its imports. Calls `look` with
+    /// the parsed files and the checked program, even if they have errors, because editors need
+    /// this data. The result can be compiled later, on another thread. Accepts the rules also if
+    /// the compiler has trusted keys.
     #[doc(hidden)]
     pub fn inspect<T>(
         &self,
@@ -295,7 +300,7 @@ impl CheckedRules {
     /// Compiles the rules.
     ///
     /// # Errors
-    /// If the rules have an error. [`CompileError`] then holds every error and warning.
+    /// If the rules have an error. [`CompileError`] then contains every error and warning.
     pub fn compile(self) -> Result<Rules, CompileError> {
         let CheckedRules { compiler, loaded, program, found, mut allows } = self;
         text::with_parse_cache(|| compiler.compile_checked(Threads::All, loaded, program, found, &mut allows))
@@ -307,10 +312,11 @@ pub(super) fn has_errors(diagnostics: &[Diagnostic]) -> bool {
 }
 
 /// Compiles a checked program with up to `threads` threads, and links its host functions by calling
-/// `link`. Returns `None` if there are errors, which are then in `diagnostics`. As the last step,
-/// encodes the program's conditions as bytes to save memory. Decisions do not need the conditions,
-/// and tools decode them on demand. `files` is the number of source files, which the encoding
-/// needs. If `files` is `None`, the conditions are not encoded.
+/// `link`. Returns `None` if there are errors, which are then in `diagnostics`.
+///
+/// As the last step, encodes the program's conditions as bytes to save memory. Decisions do not
+/// need the conditions, and tools decode them on demand. The encoding needs `files`, the number of
+/// source files. If `files` is `None`, the conditions are not encoded.
 pub(super) fn compile_rule_set(
     threads: Threads,
     mut program: Program,

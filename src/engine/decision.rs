@@ -28,8 +28,8 @@ use std::time::Duration;
 /// `history_gap` is `no_key` or `dropped` if [`Decision::history_gap`] returns a gap.
 ///
 /// If the entry is not a table of routes, other keys replace the keys from `chosen` to `metadata`:
-/// - A choice has `branch` (empty if no branch holds), `default`, and `to_user` if the rules
-///   declare it.
+/// - A choice has `branch` (empty if no branch was chosen), `default` (true if the default branch
+///   was chosen), and `to_user` if the rules declare it.
 /// - Flows have `flow`, `name` and `pattern` (null if no pattern matches).
 /// - A router has `next` and `loopback`.
 #[derive(Clone)]
@@ -56,7 +56,7 @@ pub struct Decision {
 /// A keyword flow (a conversation that the caller starts) whose pattern matched the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowHit<'r> {
-    /// The id that the flow returns to the caller: the text after the arrow of the `flow`
+    /// The id that the caller gets if this flow is selected: the text after the arrow of the `flow`
     /// statement.
     pub id: &'r str,
     /// The name of the flow in the rules.
@@ -111,8 +111,8 @@ impl Decision {
         &self.rules.program.tables[self.entry.index()].name
     }
 
-    /// Returns the name of the chosen route, or `default` if the default was chosen. `None` if no
-    /// statement was chosen.
+    /// Returns the name of the chosen statement, such as a route or a branch; `default` if the
+    /// default of a table was chosen. `None` if no statement was chosen.
     pub fn chosen(&self) -> Option<&str> {
         self.chosen_statement().map(|(program, chosen)| chosen.name(program))
     }
@@ -125,7 +125,7 @@ impl Decision {
         self.chosen.filter(|_| self.segment.is_none())
     }
 
-    /// True if the default of a table was chosen.
+    /// True if the default of a table, or the default branch of a choice, was chosen.
     pub fn is_default(&self) -> bool {
         matches!(self.chosen_statement(), Some((_, Chosen::Default(_))))
             || matches!(self.outcome(), Some(Outcome::Branch { default: true }))
@@ -246,9 +246,9 @@ impl Decision {
         self.generation
     }
 
-    /// Returns the decision with another generation (version number of the rules). Used if merged
-    /// rules decide in place of the live rules: their generation differs from the generation of the
-    /// live rules.
+    /// Returns the decision with another generation (version number of the rules). Used if a merged
+    /// copy of live rules decides in their place, because the decision must have the generation of
+    /// the live rules.
     #[doc(hidden)]
     #[must_use]
     pub fn with_generation(self, generation: u64) -> Decision {
@@ -320,8 +320,8 @@ impl Decision {
         self.details_list(|details| &details.failures)
     }
 
-    /// Returns the limits that were exceeded during the decision, each once. A value over a limit
-    /// counted as missing.
+    /// Returns the limits that were exceeded during the decision, without duplicates. A value over
+    /// a limit counted as missing.
     pub fn exceeded(&self) -> &[Exceeded] {
         self.details_list(|details| &details.exceeded)
     }

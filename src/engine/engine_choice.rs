@@ -197,9 +197,9 @@ impl EngineChoice {
         Ok(self.decide(rules, scratch, Input::Tree(&message)))
     }
 
-    /// Evaluates the entry (such as a table) for any value that serializes to a JSON object. After
-    /// the value is read, calls `without_lock` with a closure that decides; `without_lock` must run
-    /// the closure. If the caller holds a lock on the value, it can release the lock first.
+    /// Evaluates the entry (such as a table) for any value that serializes to a JSON object. Reads
+    /// the value, then calls `without_lock` with a closure that decides. `without_lock` must run
+    /// the closure. Before that, it can release a lock that the caller holds on the value.
     pub fn decide_value<T: Serialize>(
         &mut self,
         rules: &Arc<RuleSetHandle>,
@@ -230,7 +230,8 @@ impl EngineChoice {
 
     /// Evaluates the entry (such as a table) for a message in another format than JSON: `source`
     /// reads the message from `data` into slots (one value for each field that the rules use).
-    /// `None` if the message must be read as a JSON tree.
+    /// `None` if `source` returns `None`, or if the decision needs a JSON tree, which the caller
+    /// must then build.
     pub fn decide_from<D: ?Sized>(
         &mut self,
         rules: &Arc<RuleSetHandle>,
@@ -256,7 +257,8 @@ impl EngineChoice {
 
     /// Returns every route whose condition holds for a message in another format than JSON.
     /// `source` reads the message from `data` into slots (one value for each field that the rules
-    /// use). `None` if the message must be read as a JSON tree.
+    /// use). `None` if `source` returns `None`, or if the engine needs a JSON tree, which the
+    /// caller must then build.
     pub fn matched_from<D: ?Sized>(
         &mut self,
         rules: &RuleSet,
@@ -364,9 +366,9 @@ impl RuleSet {
         self.usable_index(indexing).is_some_and(|(index, always)| index.is_used(table, always))
     }
 
-    /// Returns the index of the rule set, and whether it is used for all tables: otherwise, only
-    /// for tables that are faster with it. `None` if the setting forbids the index, or if the
-    /// setting is `Auto` and the index is not built yet.
+    /// Returns the index of the rule set. The bool is true if every table uses the index, and false
+    /// if only those tables use it that are faster with it. `None` if the setting forbids the
+    /// index, or if the setting is `Auto` and the index is not built yet.
     #[inline]
     fn usable_index(&self, indexing: Indexing) -> Option<(&Index, bool)> {
         match indexing {
@@ -400,8 +402,9 @@ impl RuleSet {
     }
 }
 
-/// The engine that validates one payload (an object that a language model proposes), with the
-/// variables (bindings) of its rules. The reference evaluator is created for each evaluation.
+/// The engine that validates one payload (an object that a language model proposes). It contains
+/// the values of the variables (bindings) of the rules. The variant `Reference` contains only these
+/// values, because a new reference evaluator is created for each evaluation.
 #[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is the VM nearly always")]
 pub(crate) enum PayloadEvaluation<'a> {
     Reference(BindingSlots<'a>),

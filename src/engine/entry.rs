@@ -41,7 +41,7 @@ impl UnknownEntry {
     }
 
     /// Creates the error for the name of a route, branch or case that does not exist in a table,
-    /// choice or router.
+    /// choice or router. `known` has the existing names, from which the error suggests one.
     pub(super) fn unknown_statement(name: &str, known: &[&str]) -> UnknownEntry {
         let message =
             message!("there is no route `{name}`; {}", known_names_hint(name, known, message!("there are")));
@@ -54,8 +54,8 @@ impl UnknownEntry {
     }
 }
 
-/// Returns a help text that suggests the name in `known` that is most similar to `name`, or else
-/// lists `known`, at most twenty names. `there_are` introduces the list.
+/// Returns a help text that suggests the name in `known` that is most similar to `name`. If no name
+/// is similar, the text lists at most twenty names of `known`, after the words `there_are`.
 fn known_names_hint(name: &str, known: &[&str], there_are: Message) -> Message {
     match (nearest(name, known.iter().copied()), known) {
         (Some(near), _) => message!("did you mean `{near}`?"),
@@ -217,7 +217,7 @@ impl<'r> Entry<'r> {
 
     /// Decides for any value that serializes to a JSON object. The result equals
     /// `serde_json::to_value` followed by [`Entry::decide`]. Where possible, no JSON tree is built.
-    /// The value may be serialized twice.
+    /// If a JSON tree is needed after all, the value is serialized a second time.
     ///
     /// # Errors
     /// If the value cannot be represented as JSON, or is not an object.

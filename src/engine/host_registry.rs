@@ -43,7 +43,7 @@ pub enum Unfit {
     /// The value is of another kind, such as a list element that is not of the declared element
     /// type. The result of the call then counts as missing.
     Kind,
-    /// The number is outside the range of this Rust type.
+    /// The number is outside the range of the Rust type with this name.
     Range(&'static str),
 }
 

@@ -20,8 +20,8 @@ impl DecisionCache {
     /// `None` if `program` has no such statement.
     ///
     /// Precondition: `chosen` is in the table of `entry`, not in a table to which a jump (`goto`)
-    /// leads. The fields contain the name of the entry, but the cache stores one text for each
-    /// statement, and so for only one entry.
+    /// leads. The reason: the cached fields contain the name of the entry, but the cache has only
+    /// one text for each statement.
     #[inline]
     pub fn get_or_write(
         &self,

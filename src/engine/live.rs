@@ -87,8 +87,8 @@ struct LiveState {
     compiler: Compiler,
     snapshot: ArcSwap<Snapshot>,
     writer: Mutex<Writer>,
-    /// Lock that serializes the edits that recompile everything. An edit of a single route needs no
-    /// lock.
+    /// Lock that serializes the edits that recompile everything. An edit of a single route does not
+    /// take this lock.
     recompiling: Mutex<()>,
     /// Whether edits are refused, because the rules were made from compiled [`Rules`] and lack the
     /// data that edits need.
@@ -104,7 +104,7 @@ struct LiveState {
 }
 
 /// A check that may refuse edits. It is called with the name of a handler that a new statement can
-/// select. An `Err` holds the reason for the refusal.
+/// select. An `Err` contains the reason for the refusal.
 pub type Guard = dyn Fn(&str) -> Result<(), Message> + Send + Sync;
 
 /// Wraps compiled rules without changing their decisions. The resulting live rules cannot be
@@ -124,11 +124,11 @@ impl std::fmt::Debug for LiveRules {
 }
 
 impl LiveRules {
-    /// Compiles the file `path` of a loader. The file may have no statements, because edits can
-    /// insert routes.
+    /// Compiles the file `path`, which `loader` reads, and its imports. The file may have no
+    /// statements, because edits can insert routes.
     ///
     /// # Errors
-    /// If the rules have an error. [`CompileError`] then holds every error and warning.
+    /// If the rules have an error. [`CompileError`] then contains every error and warning.
     pub fn new(compiler: Compiler, loader: &dyn Loader, path: &str) -> Result<LiveRules, CompileError> {
         LiveRules::load(compiler, loader, StoredFiles::new(path, None))
     }
@@ -157,7 +157,7 @@ impl LiveRules {
     /// same folder at the time of the edit.
     ///
     /// # Errors
-    /// If the rules have an error. [`CompileError`] then holds every error and warning.
+    /// If the rules have an error. [`CompileError`] then contains every error and warning.
     pub fn from_path(compiler: Compiler, path: impl AsRef<Path>) -> Result<LiveRules, CompileError> {
         let (disk, name) = compiler.on_disk(path.as_ref())?;
         LiveRules::load(compiler, &disk, StoredFiles::new(&name, Some(disk.clone())))
@@ -166,7 +166,7 @@ impl LiveRules {
     /// Compiles a text without imports.
     ///
     /// # Errors
-    /// If the rules have an error. [`CompileError`] then holds every error and warning.
+    /// If the rules have an error. [`CompileError`] then contains every error and warning.
     pub fn from_text(compiler: Compiler, text: &str) -> Result<LiveRules, CompileError> {
         LiveRules::new(compiler, &MemoryLoader::new().with("<text>", text), "<text>")
     }
@@ -335,8 +335,8 @@ impl LiveRules {
         self.edit(&[Edit::insert(statement).in_table(table)])
     }
 
-    /// Replaces the statement of the same kind and name outside any table. Among routes of equal
-    /// priority, the new route keeps the position of the old one.
+    /// Replaces the statement outside any table that has the keyword and name of `statement`. Among
+    /// routes of equal priority, the new route keeps the position of the old one.
     ///
     /// # Errors
     /// See [`LiveRules::edit`].
@@ -352,8 +352,8 @@ impl LiveRules {
         self.edit(&[Edit::replace(statement).in_table(table)])
     }
 
-    /// Removes a statement outside any table. `name` is as in [`Edit::remove`]; a bare name means a
-    /// route.
+    /// Removes a statement outside any table. `name` is the keyword and name of the statement, such
+    /// as `list words`; a name without a keyword means a route. See [`Edit::remove`].
     ///
     /// # Errors
     /// See [`LiveRules::edit`].
@@ -442,8 +442,8 @@ impl LiveState {
         self.guards.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Applies an edit of one route, which was parsed for the compiled rules `base`. If other rules
-    /// have replaced `base`, returns false without a change: the caller must parse the edit again.
+    /// Applies an edit of one route, parsed for the compiled rules `base`. If other rules replaced
+    /// `base`, returns false without a change: the caller must parse `unparsed_edit` again.
     fn edit_route(
         self: &Arc<Self>,
         base: &Arc<Base>,
@@ -463,7 +463,7 @@ impl LiveState {
         Ok(true)
     }
 
-    /// Calls every guard for each handler that the new statements of the edits can select.
+    /// Returns an error if a guard refuses a handler that the new statements of `edits` can select.
     fn call_guards(&self, rules: &Rules, edits: &[ParsedEdit<'_>]) -> Result<(), EditError> {
         let guards: Vec<Arc<Guard>> = self.lock_guards().iter().filter_map(Weak::upgrade).collect();
         if guards.is_empty() {

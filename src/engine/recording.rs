@@ -19,8 +19,7 @@ impl RuleSet {
         Ok(past)
     }
 
-    /// Records a message. `decision` is the decision about it; `None` if the message was only
-    /// observed.
+    /// Records a message. `decision` is the decision about it; `None` if no decision was made.
     pub(super) fn insert_message(
         &self,
         store: &dyn Store,

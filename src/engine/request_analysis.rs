@@ -11,8 +11,8 @@ use rulec_lang::value::Value;
 use rulec_sema::hir::{Expr, Program, Term};
 use serde_json::{Map, Value as Json, json};
 
-/// The name of the `let` in the rules that computes the context score. This is a number that the
-/// author of the rules defines, and that the analysis returns with its own results.
+/// The name of the `let` in the rules that computes the context score. The context score is a
+/// number that the author of the rules defines. The analysis returns it with its own results.
 const CONTEXT_SCORE: &str = "context_score";
 const TEXT_FIELD: &str = "text";
 const CONTEXT_FIELD: &str = "ctx";

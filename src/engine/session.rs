@@ -98,11 +98,8 @@ impl Session {
         self
     }
 
-    /// Decides a message like [`Session::decide`]. Rules read the recorded messages with the same
-    /// history key as `history`.
-    ///
-    /// # Errors
-    /// If the store fails.
+    /// Decides a message like [`Session::decide`]. Rules can read, as `history`, the recorded
+    /// messages that have the same history key as this message.
     pub fn decide_with_history(&mut self, message: &Json) -> Result<Decision, StoreError> {
         let past = match &self.store {
             Some(store) => self.rules.past(&**store, message)?,
@@ -226,8 +223,8 @@ impl Session {
     }
 
     /// Returns every route of the session's entry (such as a table) whose condition holds, in
-    /// evaluation order. `source` reads the message from `data`. `None` in the same cases as for
-    /// [`Session::decide_from`]. Not part of the stable API.
+    /// evaluation order. `source` reads the message from `data`. `None` if `source` returns `None`
+    /// or the message must be read as a JSON tree. Not part of the stable API.
     #[doc(hidden)]
     pub fn matched_from<D: ?Sized>(
         &mut self,

@@ -76,8 +76,8 @@ pub(crate) struct RuleSet {
 /// up the path of each slot in the message instead.
 const MIN_SLOTS_READ_BY_KEY: usize = 256;
 
-/// A tree that finds the slots (numbers of the fields that the rules use) by the path of a field.
-/// Each level of the tree has one key of the path.
+/// A tree that finds the slots of a message field by its path. A slot is the index of a field that
+/// the rules use. Each level of the tree has one key of the path.
 #[derive(Default)]
 pub struct SlotTree {
     /// Indexes of the message fields (slots) whose paths end at this node.

@@ -56,6 +56,9 @@ impl Tier {
     }
 
     /// Checks that the engine can run on this machine and in this build.
+    ///
+    /// # Errors
+    /// If the engine cannot run; the error contains the reason.
     pub fn available(self) -> Result<(), TierUnavailable> {
         match self {
             #[cfg(feature = "jit")]

@@ -28,8 +28,8 @@ pub struct TestOutcome {
     /// The chosen route and the actual values, in the format of `expected`. If the test could not
     /// be run, the error.
     pub actual: Message,
-    /// The explanation of the decision of a failed test. `None` for a passed test, and for a test
-    /// of a payload.
+    /// The explanation of the decision of a failed test. `None` for a passed test, for a test of a
+    /// payload, and for a test that could not be run.
     pub explanation: Option<Explanation>,
 }
 
@@ -154,7 +154,8 @@ fn is_same_outcome(expected: &Then, actual: &Then) -> bool {
         && has_same_values(&expected.metadata, &actual.metadata)
 }
 
-/// Formats a rule name and an outcome in the syntax of a `test` block.
+/// Formats the name of an expected or chosen statement, followed by an outcome, in the syntax of a
+/// `test` block.
 fn format_outcome(rule: String, then: &Then) -> String {
     let mut text = rule;
     let format_entries = |entries: &Map<String, Json>| -> String {

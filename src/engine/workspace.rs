@@ -1,5 +1,5 @@
-//! The working memory of decisions without a session. Each thread reuses its own, so that a
-//! decision need not allocate memory.
+//! The working memory of decisions without a session. Each thread reuses its own working memory, so
+//! that a decision need not allocate.
 
 use rulec_vm::vm::Scratch;
 use std::cell::RefCell;

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The number of shards of a cache, each with its own lock. Calls for keys in different shards do
 /// not wait for each other.
 const SHARD_COUNT: usize = 64;
-/// The default number of messages that a cache does not pack (encode as bytes).
+/// The default maximum number of messages in a cache that are not packed (encoded as bytes).
 const DEFAULT_UNPACKED_MESSAGES: usize = 262_144;
 
 /// A cache in memory of the recorded messages (events) of recently used history keys. If there are
@@ -76,9 +76,9 @@ impl EventCache {
         }
     }
 
-    /// Sets the number of messages that are not packed (rounded up to a multiple of 64). Packing
-    /// encodes the messages of less recently used keys as bytes. Packed messages take much less
-    /// memory, but reading them takes some microseconds longer.
+    /// Sets the maximum number of messages that are not packed (rounded up to a multiple of 64).
+    /// Packing encodes the messages of less recently used keys as bytes. Packed messages take much
+    /// less memory, but reading them takes some microseconds longer.
     #[must_use]
     pub fn unpacked(self, messages: usize) -> EventCache {
         EventCache { unpacked_per_shard: messages.div_ceil(SHARD_COUNT), ..self }
@@ -173,8 +173,9 @@ impl Shard {
     }
 
     /// Ends the use of a history key. Removes the key if it has no events. Then removes the least
-    /// recently used keys if there are too many keys. If there are too many unpacked messages,
-    /// packs the events of the least recently used keys (encodes them as bytes).
+    /// recently used keys if there are more keys than `cache` allows. If there are more unpacked
+    /// messages than `cache` allows, packs the events of the least recently used keys (encodes them
+    /// as bytes).
     fn end_use(&mut self, key: &str, cache: &EventCache) {
         // If several calls use the key, only the last one to end updates the count. Another call
         // may have added messages in the meantime.
@@ -229,8 +230,8 @@ impl UseQueue {
         None
     }
 
-    /// Removes the outdated entries if they are more than half of the queue. `current` is the
-    /// maximum number of entries that are not outdated.
+    /// Removes the outdated entries if they are more than half of the queue. `events` shows which
+    /// entries are outdated. `current` is the maximum number of other entries.
     fn trim(&mut self, events: &HashMap<String, KeyEvents>, current: usize) {
         if self.0.len() > 2 * current + 16 {
             self.0.retain(|(key, number)| events.get(key).is_some_and(|used| used.last_use == *number));

@@ -21,8 +21,8 @@ impl MemoryStore {
         MemoryStore { cache: EventCache::new(max_keys), hash_key: HashKey::random() }
     }
 
-    /// Sets the number of messages that are not packed (encoded as bytes), so that decisions read
-    /// them fast; see [`EventCache::unpacked`].
+    /// Sets the maximum number of messages that are not packed (encoded as bytes), so that
+    /// decisions read them fast; see [`EventCache::unpacked`].
     #[must_use]
     pub fn unpacked(self, messages: usize) -> MemoryStore {
         MemoryStore { cache: self.cache.unpacked(messages), ..self }

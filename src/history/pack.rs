@@ -134,8 +134,8 @@ impl<'e> Packer<'e> {
         }
     }
 
-    /// Encodes a message without its position, which can be computed from the position of the first
-    /// message.
+    /// Encodes a message without its field that contains the position in the history. The decoder
+    /// computes the position from the position of the first message.
     fn element(&mut self, element: &'e Json) {
         match element {
             Json::Object(fields) => self.object(fields.iter().filter(|(name, _)| *name != POSITION_FIELD)),

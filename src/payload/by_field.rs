@@ -80,9 +80,10 @@ impl JudgeByField {
     }
 }
 
-/// Rejects the payload of a decision whose kind is not a payload kind (a `payload` statement), or
-/// is empty. The violation is reported at the field in which payloads name their kind (`const
-/// decision`), or at the payload if the rules have no such field.
+/// Rejects the payload of a decision that names no payload kind (a `payload` statement). `kind` is
+/// the unknown name in the decision; empty if there is none. The violation is reported at the field
+/// in which payloads name their kind (`const decision`), or at the payload if the rules have no
+/// such field.
 #[must_use]
 pub fn reject_unknown_kind(rules: &Rules, kind: &str, payload: &Json) -> Judgement {
     let field = kind_field(rules);
@@ -105,9 +106,11 @@ fn kind_field(rules: &Rules) -> Option<&str> {
 }
 
 /// Rejects a payload whose field `field` is missing or names no payload kind. If `field` is `None`,
-/// the field [`KIND`] of `payload` is used. The violation needs the name of a rule. So the payload
-/// is validated as the first kind that the rules declare: if this reports a violation at `field`,
-/// its rule name is used. Otherwise the name is `FIELD.required` or `FIELD.match`.
+/// the field [`KIND`] of `payload` is used.
+///
+/// The violation needs the name of a rule. To find a name, the payload is validated as the first
+/// kind that the rules declare. The violated rule at `field` gives the name. Without such a rule,
+/// the name is `FIELD.required` or `FIELD.match`.
 fn reject(rules: &Rules, field: Option<&str>, payload: &Json) -> Judgement {
     let path = field.map_or_else(|| "$".to_owned(), |field| format!("$.{field}"));
     let field = field.unwrap_or(KIND);

@@ -28,8 +28,9 @@ pub(super) struct PayloadEngine<'a> {
 
 impl<'a> PayloadEngine<'a> {
     /// Creates the engine that the settings of the rules select. `bindings` is the number of
-    /// variables (bindings) in the rules of the payload kind. The evaluator reads the recorded
-    /// messages from `history`, other engines read them from `scratch`.
+    /// variables (bindings) in the rules of the payload kind. The reference evaluator reads the
+    /// recorded messages from `history`. The other engines read them from their working memory
+    /// `scratch`.
     pub fn new(
         rules: &'a Rules,
         input: &'a Json,
@@ -43,10 +44,12 @@ impl<'a> PayloadEngine<'a> {
     }
 
     /// Enters an `each` block, whose rules apply to each element of a list of length `elements`.
-    /// `nest` is the number of nested `each` blocks and quantifiers, from this block to the
-    /// innermost one inside it, at least 1. Deeper nesting allows fewer elements. Returns `None`,
-    /// and does not enter the block, if the list is too long. Otherwise returns the blocks around
-    /// this block. Pass them to [`PayloadEngine::set_enclosing_blocks`] when the block ends.
+    /// Returns `None`, and does not enter the block, if the list is too long. Otherwise returns the
+    /// blocks around this block. Pass them to [`PayloadEngine::set_enclosing_blocks`] when the
+    /// block ends.
+    ///
+    /// Deeper nesting allows fewer elements: `nest` is the number of nested `each` blocks and
+    /// quantifiers, from this block to its innermost one. It is at least 1.
     pub fn enter_each(&mut self, nest: u32, elements: usize) -> Option<EachBlocks> {
         let outer = self.arena.enclosing_blocks();
         self.set_enclosing_blocks(self.arena.blocks_inside_each(nest, elements)?);
@@ -54,8 +57,8 @@ impl<'a> PayloadEngine<'a> {
     }
 
     /// Sets the `each` blocks (rules for each element of a list) that enclose the current rule. The
-    /// limits depend on these blocks: they are tighter inside nested lists. Two arenas check the
-    /// limits: one of the engine, and one for explanations. Both are updated.
+    /// limits depend on these blocks: they are tighter inside nested lists. The engine and the
+    /// evaluator for explanations check the limits separately, so both get the blocks.
     pub fn set_enclosing_blocks(&mut self, blocks: EachBlocks) {
         self.arena.set_enclosing_blocks(blocks);
         match &mut self.evaluation {

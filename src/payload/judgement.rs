@@ -100,7 +100,8 @@ pub(super) struct Findings {
 }
 
 impl Judgement {
-    /// Derives the verdict on a payload from the findings, and creates the result.
+    /// Derives the verdict on a payload of the kind `kind` from the findings, and creates the
+    /// result.
     pub(super) fn new(kind: &Payload, mut findings: Findings) -> Judgement {
         let Findings { violations, corrections, remaining, .. } = &mut findings;
         // The payload has no violations. But corrections may have added defaults of optional
@@ -187,8 +188,8 @@ impl Judgement {
         self.fallback.as_deref()
     }
 
-    /// Returns the limits that were exceeded, each once. A value over a limit counted as missing,
-    /// so no rule about the value was violated.
+    /// Returns the limits that were exceeded, without duplicates. A value over a limit counted as
+    /// missing, so no rule about the value was violated.
     pub fn exceeded(&self) -> &[Exceeded] {
         &self.findings.exceeded
     }

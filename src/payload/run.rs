@@ -36,9 +36,10 @@ pub(super) struct FoundViolation {
     /// Whether the correction of this violation writes a private value into the payload.
     pub writes_private_value: bool,
     /// The trace of the rule's condition: the values and the results of its parts. `None` if the
-    /// caller requested no trace.
+    /// caller requested no trace, or if no condition was evaluated.
     pub trace: Option<TraceNode>,
-    /// The violated rule; `None` if the payload is not an object.
+    /// The violated rule. `None` if the payload is not an object, and for an unchecked rule or an
+    /// exceeded limit that counts as a violation.
     pub id: Option<RuleId>,
     pub effect: Effect,
 }
@@ -55,7 +56,7 @@ pub(super) struct Pass {
     /// `violations`, and its caller then moves them here.
     pub completed: Vec<FoundViolation>,
     pub unchecked: Vec<Unchecked>,
-    /// The limits that were exceeded during this pass, each once.
+    /// The limits that were exceeded during this pass, without duplicates.
     pub exceeded: Vec<Exceeded>,
 }
 
@@ -417,9 +418,9 @@ impl<'a> PayloadRun<'a> {
     }
 
     /// Returns the path from the root of the payload to the value that a rule checks; `place` is
-    /// the location of this value as the rule defines it. If the value is missing, the path may end
-    /// at the object that should contain it. The bool is false in this case, otherwise true. `None`
-    /// if the location cannot be found in this payload.
+    /// the location of this value as the rule defines it. The bool is false if the value is missing
+    /// and the path ends at the object that should contain it. `None` if the location cannot be
+    /// found in this payload.
     fn locate_value(&mut self, place: &'a ObjectPath) -> Option<(Path<'a>, bool)> {
         let mut path = self.binding_paths.get(place.root.index())?.clone()?;
         for step in &place.steps {

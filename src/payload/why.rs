@@ -18,7 +18,7 @@ pub struct Why {
     pub violation: Violation,
     /// The trace of the rule's condition, in the format of [`crate::Explanation`]. It shows why the
     /// condition is true: a rule is violated if its condition is true. `None` if the payload is not
-    /// an object.
+    /// an object, and for an unchecked rule or an exceeded limit that counts as a violation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<TraceNode>,
     /// Whether the violated rule only warns, so that the payload is not rejected.

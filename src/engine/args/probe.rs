@@ -14,7 +14,8 @@ use serde::de::{
 use std::cell::Cell;
 use std::fmt;
 
-/// A check that a Rust type accepts the arguments of a handler, and how strict the check is.
+/// The settings of a check that a Rust type accepts the arguments of a handler: the handler, and
+/// how strict the check is.
 #[derive(Clone, Copy)]
 pub(super) struct ArgumentsCheck<'a> {
     pub handler: &'a str,
@@ -25,8 +26,8 @@ pub(super) struct ArgumentsCheck<'a> {
 
 impl ArgumentsCheck<'_> {
     /// Checks that the Rust type `T` accepts the arguments `given`, which are pairs of name and
-    /// type. If the type's own code refuses a sample value, it might still accept the real value.
-    /// The check is then repeated without that argument.
+    /// type. If the own code of `T` refuses a sample value, it might still accept the real value.
+    /// The check then runs again without the argument whose sample was refused.
     pub fn check_all<T: DeserializeOwned>(self, given: &[(&str, &Ty)]) -> Result<(), ArgsError> {
         let mut given = given.to_vec();
         let mut undecided: Vec<&str> = Vec::new();

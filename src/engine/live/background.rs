@@ -2,8 +2,10 @@
 //! merges.
 //!
 //! The base is the rule set as last compiled in full. Each segment is a group of routes that edits
-//! inserted and that were compiled together. Compaction compiles several segments into one. It
-//! keeps the number of segments small: each segment has more than twice as many routes as the next.
+//! inserted and that were compiled together. Compaction compiles several segments into one, to keep
+//! the number of segments small. It leaves out a segment that has more than twice as many routes as
+//! all newer segments together.
+//!
 //! A merge compiles a new base from the edited texts. Both start from the current state and unlock
 //! the writer (the mutable state) while they compile. They then lock the writer again, install the
 //! result, and apply the edits made during the compilation.
@@ -25,8 +27,8 @@ use std::time::Duration;
 /// Minimum number of pending edits at which a merge (a recompilation of all rules) starts in the
 /// background. It applies to small rule sets; see [`ROUTES_PER_EDIT`] for larger ones.
 const MIN_MERGE_EDITS: usize = 1024;
-/// Number of routes per pending edit at which a merge (a recompilation of all rules) of a large
-/// rule set starts. For example, 32,000 routes are merged after 2,000 edits.
+/// Ratio of routes to pending edits at which a merge (a recompilation of all rules) of a large rule
+/// set starts. For example, 32,000 routes are merged after 2,000 edits.
 const ROUTES_PER_EDIT: usize = 16;
 
 impl LiveState {
@@ -136,8 +138,8 @@ impl LiveState {
 }
 
 /// Creates a segment (a group of routes compiled together) from compiled rules and their parsed
-/// routes, which may be in any order. `None` if `rules` and `routes` do not contain the same
-/// routes.
+/// routes, which may be in any order. The parsed routes refer to tables by their ids in `base`.
+/// `None` if `rules` and `routes` do not contain the same routes.
 fn new_segment(base: &Rules, rules: Rules, routes: Vec<(Arc<Route>, SequenceNumber)>) -> Option<Segment> {
     let program = rules.program();
     let mut routes_by_key: HashMap<_, _> = routes.into_iter().map(|route| (route.0.key(), route)).collect();

@@ -42,7 +42,7 @@ impl LiveRules {
     /// route that an edit removed is taken into account until the next full recompilation.
     ///
     /// # Errors
-    /// If there is no such entry, or if there are several. The error holds their names.
+    /// If there is no such entry, or if there are several. The error contains their names.
     pub fn default_entry(&self) -> Result<String, Vec<String>> {
         let snapshot = self.shared.snapshot.load();
         let (rules, main) = (&snapshot.base.rules, TableId(0));
@@ -134,7 +134,7 @@ pub(super) fn decide_in_snapshot(
 }
 
 /// Returns the violations of the declared `input` in a message. Without a declaration, the types of
-/// fields are inferred from all routes, including the routes that edits inserted.
+/// fields are inferred from all routes in `snapshot`, including the routes that edits inserted.
 fn input_violations(snapshot: &Snapshot, message: &Json) -> Vec<InputViolation> {
     let violations_of = |rules: &Rules| rules.rule_set().input_violations(Input::Tree(message));
     let base = &snapshot.base.rules;

@@ -148,9 +148,10 @@ impl Declarations {
 
     /// Checks the names and types of routes whose tables are in one file. `file` is the id of the
     /// text of the routes. `needed` has the indexes of the declarations that the routes mention,
-    /// and `known` describes the message fields that other routes use. The check consumes the
-    /// routes. Also returns the statement of the last route, so that a caller with a single route
-    /// gets it back without a clone.
+    /// and `known` describes the message fields that other routes use.
+    ///
+    /// Also returns the statement of the last route, because the check consumes the routes. So a
+    /// caller with a single route needs no clone of its statement.
     fn check_routes(
         &self,
         routes: TableStatements<'_>,
@@ -228,10 +229,10 @@ impl Declarations {
         (table_indexes, top_level)
     }
 
-    /// Returns those entries of the `settings` statement at index `at` that apply only to its own
-    /// file. The routes to check must be in this file: returns `None` if the file's index is not
-    /// `table_unit`, or if the statement has another keyword. The result gets the file id `file`,
-    /// as if it were in the text of the routes.
+    /// Returns a copy of the `settings` statement at index `at`, with only the settings that apply
+    /// to its own file, such as `case`. The copy gets the file id `file`, as if it were in the text
+    /// of the routes to check. `None` if the statement has another keyword, or is not in the file
+    /// with the index `table_unit`, which the routes belong to.
     fn settings_in_file(&self, at: u32, table_unit: usize, file: FileId) -> Option<Statement> {
         let Declaration { unit, statement, .. } = self.statements.get(at as usize)?;
         let StatementKind::Settings { entries } = &statement.kind else { return None };
@@ -352,7 +353,8 @@ fn innermost_statement(mut statement: Statement) -> Option<Statement> {
     }
 }
 
-/// Returns the name of a table; `None` for the top-level routes.
+/// Returns the name of the table with the id `table` in `base` (the rule set as last compiled in
+/// full). `None` for the top-level routes.
 pub(super) fn table_name(base: &Rules, table: TableId) -> Option<&str> {
     (table != TableId(0)).then(|| &*base.program().tables[table.index()].name)
 }

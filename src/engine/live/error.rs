@@ -11,7 +11,7 @@ use rulec_base::message;
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum EditError {
-    /// The text of the edit does not hold exactly one statement.
+    /// The text of the edit is not exactly one statement.
     NotOneStatement(Message),
     /// The statement does not compile with the current rules, or the rules do not compile with the
     /// statement.
@@ -28,7 +28,8 @@ pub enum EditError {
     /// The edit names a file that does not exist. Contains the name of the file, and a list of the
     /// existing files.
     UnknownFile(String, String),
-    /// Several statements match the edit; the message lists the files that contain them.
+    /// Several statements have the keyword and name in the first text. The message lists the files
+    /// that contain these statements.
     Ambiguous(String, Message),
     /// Two edits of the same call change this statement, or one of them changes the table that
     /// contains it.

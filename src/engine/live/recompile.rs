@@ -30,6 +30,10 @@ const MAX_UNLOCKED_ROUNDS: usize = 8;
 
 impl LiveState {
     /// Applies edits to the source texts and recompiles everything.
+    ///
+    /// # Errors
+    /// If an edit cannot be applied, if the edited rules do not compile, or if a guard refuses a
+    /// handler. The rules are then unchanged.
     pub(super) fn recompile(self: &Arc<Self>, edits: &[ParsedEdit<'_>]) -> Result<(), EditError> {
         // Run one recompilation at a time, because each recompilation starts from the texts that
         // the previous one produced.

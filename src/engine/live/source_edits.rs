@@ -75,8 +75,8 @@ pub(super) struct EditPoints {
 }
 
 impl EditPoints {
-    /// Collects the offsets and spans from files without errors. The ids of routes and tables, by
-    /// which the results are indexed, are the ids that the checker assigns.
+    /// Collects the offsets and spans from files without errors. They are indexed by the ids that
+    /// the checker assigns to routes and tables.
     pub fn new(units: &[ParsedFile]) -> EditPoints {
         let mut points = EditPoints {
             previous_ends: Vec::new(),

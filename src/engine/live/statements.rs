@@ -247,7 +247,7 @@ impl<'f> StatementEditor<'f> {
     }
 
     /// Returns the position at which an edit inserts its statement: the index of the file, and the
-    /// byte offset.
+    /// byte offset. Returns an error if the edit names an unknown file or table.
     fn insertion_point(&self, edit: &ParsedEdit<'_>) -> Result<(usize, usize), EditError> {
         if let Some(table) = self.find_unchanged_table(edit)? {
             return Ok((table.file, table.range().end.saturating_sub(1)));

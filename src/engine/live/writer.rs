@@ -133,8 +133,8 @@ impl Constraints {
 }
 
 impl Revision {
-    /// Increments the number of the last edit and the number of pending edits, and creates a new
-    /// generation (version number of the rules).
+    /// Advances the counters after an edit of a route: increments `version` and `pending`, and sets
+    /// `generation` (version number of the rules) to a new number.
     fn advance(&mut self) {
         self.version += 1;
         self.generation = next_generation();
@@ -196,7 +196,8 @@ impl Writer {
         self.background.last_failure.as_ref().map(|failure| &failure.error)
     }
 
-    /// True if no recompilation is scheduled or running in the background.
+    /// True if neither a merge (recompilation of all rules) nor a compaction (recompilation of
+    /// inserted routes) is scheduled or running in the background.
     pub fn is_idle(&self) -> bool {
         self.background.merge.is_idle() && !self.background.compaction.is_running()
     }
@@ -226,7 +227,7 @@ impl Writer {
     ) -> Result<(), EditError> {
         match self.try_apply(compiler, table, edit)? {
             None => Ok(()),
-            // The removed route determined the type of a field, so other routes must be recompiled.
+            // Other routes depend on the edit, for example on the type of a field.
             Some(changes) => Ok(self.rebuild(compiler, &changes)?),
         }
     }
@@ -254,9 +255,10 @@ impl Writer {
     /// Tries to apply an edit of a route without compiling other routes. Returns `None` if the edit
     /// is applied.
     ///
-    /// If the edit changes the inferred type of a field that other routes read, nothing is applied.
-    /// The result then has all edits of routes since the last full compilation, including this one.
-    /// The caller must recompile everything with them.
+    /// Nothing is applied if the edit changes the inferred type of a field that other routes read.
+    /// The same holds if the new route reads more of the earlier messages than the current rules
+    /// record. The result then has all edits of routes since the last full compilation, including
+    /// this one. The caller must recompile everything with them.
     fn try_apply(
         &mut self,
         compiler: &Compiler,
@@ -339,7 +341,7 @@ impl Writer {
     }
 
     /// Removes a current route. Decisions still use the route until the next snapshot is published.
-    /// Precondition: the field uses of the route were already removed from the constraints.
+    /// Precondition: the counts in `constraints` no longer include the field uses of the route.
     fn remove_route(&mut self, table: TableId, old: RouteLocation) {
         let key = self.catalog.remove(table, &old);
         let RouteLocation { segment, rule } = old;

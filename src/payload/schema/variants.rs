@@ -103,8 +103,9 @@ impl VariantBuilder<'_, '_> {
         }
     }
 
-    /// Returns schemas for those allowed values of `field` that make other fields required. Each
-    /// has the value as `if`, and the required fields as `then`.
+    /// Returns schemas for those allowed values of `field` that make other fields of `object`
+    /// required. `site` is the position of the object. Each schema has the value as `if`, and the
+    /// required fields as `then`.
     fn field_variants(&self, object: &Object, field: &PayloadField, site: &ObjectPosition<'_>) -> Vec<Json> {
         let Some(Limits::OneOf(values)) = &field.limits else { return Vec::new() };
         let is_dict =
@@ -138,9 +139,11 @@ impl VariantBuilder<'_, '_> {
 
     /// Returns the fields that would satisfy a rule that a probe object violates: at least one of
     /// them is required. `field` is the field whose value the probe sets, and `dicts` are the empty
-    /// dicts in the probe. The first part of the result is the name of the dict that must contain
-    /// the fields. It is `None` if the object itself must contain them. Returns `None` if the
-    /// violation may depend on other fields.
+    /// dicts in the probe.
+    ///
+    /// The result is the name of the dict that must contain the fields, and the names of the
+    /// fields. The first is `None` if the object itself must contain them. The result is `None` if
+    /// the violation may depend on other fields.
     fn required_fields(
         &self,
         found: &FoundViolation,

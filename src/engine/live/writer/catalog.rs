@@ -114,7 +114,7 @@ impl Catalog {
     }
 
     /// Adds a route to the catalog, under its name. `segment` is the group of inserted routes that
-    /// contains it.
+    /// contains it, and `rule` is its id in this segment.
     pub fn register(&mut self, segment: &Arc<Segment>, rule: RuleId) {
         let location = RouteLocation { segment: Arc::clone(segment), rule };
         self.inserted_by_key.insert(segment.routes[rule.index()].key(), location);

@@ -14,8 +14,8 @@ use std::sync::Arc;
 /// Maximum number of segments (groups of inserted routes compiled together) that a rule file may
 /// have without compaction. Searching at most this number of segments is cheap.
 const FEW_SEGMENTS: usize = 3;
-/// Number of routes from which a segment (group of inserted routes) is not compacted any more. The
-/// next full recompilation includes the routes of such a segment.
+/// A segment (group of inserted routes compiled together) with at least this number of routes is
+/// not compacted any more. The next full recompilation includes its routes.
 const MAX_COMPACTED_ROUTES: usize = 512;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -65,7 +65,8 @@ impl MergeState {
     }
 
     /// Changes the state of the merge (a recompilation of all rules) from idle to scheduled and
-    /// returns true. Returns false, without an effect, if a merge is already scheduled or running.
+    /// returns true. Returns false, without an effect, if the state is not idle: a thread is then
+    /// scheduled or still compiles.
     fn schedule(&mut self) -> bool {
         let is_idle = self.is_idle();
         if is_idle {
@@ -241,9 +242,11 @@ impl Writer {
 
     /// Returns a copy of a segment (group of routes) that was added during the merge. In the copy,
     /// the routes have the sequence numbers that they need after the merge, to order routes of
-    /// equal priority. A new route keeps its number. `next_sequence` is the first number that was
-    /// free when the merge began. A route with a lower number replaces a route that the merge
-    /// compiled into the new base. It gets the number of the replaced route, which is a rule id.
+    /// equal priority.
+    ///
+    /// A new route keeps its number. A route with a number below `next_sequence` (the first number
+    /// that was free when the merge began) replaces a route of the new base. It gets the number of
+    /// the replaced route, which is a rule id.
     fn renumbered(&self, segment: &Segment, next_sequence: SequenceNumber) -> Segment {
         let base = self.base();
         let sequence = |(at, route): (usize, &Arc<Route>)| {
