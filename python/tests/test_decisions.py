@@ -132,6 +132,22 @@ def test_a_bus_carries_any_object_through_its_middleware() -> None:
     run(main())
 
 
+def test_a_closed_subscription_ends_a_task_that_waits() -> None:
+    async def main() -> None:
+        subscription = Bus().subscribe()
+
+        async def collect() -> list[Any]:
+            return [event async for event in subscription]
+
+        waiting = asyncio.ensure_future(collect())
+        await asyncio.sleep(0.05)
+        assert not waiting.done()
+        await asyncio.wait_for(subscription.close(), 10)
+        assert await asyncio.wait_for(waiting, 10) == []
+
+    run(main())
+
+
 def test_full_queues_wait_or_drop() -> None:
     async def main() -> None:
         bus = Bus()

@@ -102,8 +102,9 @@ impl TierUp {
         }
         let (tier_up, bytecode) = (self.clone(), bytecode.clone());
         let compile = move || {
+            // Also after a panic, so that the process can compile other rule sets.
+            let _finished = scopeguard::guard((), |()| IS_COMPILING.store(false, Ordering::Release));
             let _ = tier_up.compile_if_needed(&bytecode);
-            IS_COMPILING.store(false, Ordering::Release);
         };
         if std::thread::Builder::new().name("rulec-jit".to_owned()).spawn(compile).is_err() {
             IS_COMPILING.store(false, Ordering::Release);

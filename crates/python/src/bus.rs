@@ -14,7 +14,7 @@ use pyo3::types::{PyMapping, PyTuple};
 use rulec_runtime::events::{self as bus, Flow, MiddlewareError, Policy, RecvError};
 use rulec_runtime::payload::DecisionEvent;
 use std::sync::Arc;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 
 /// A Python event of any class, which a bus delivers.
 type PythonEvent = Arc<Py<PyAny>>;
@@ -225,7 +225,7 @@ impl Bus {
             AnyBus::Decisions(bus) => AnySubscription::Decisions(bus.subscribe(capacity, policy)),
         };
         let classes = (!classes.is_empty()).then(|| classes.clone().unbind());
-        Ok(Subscription { queue: Arc::new(Mutex::new(Some(queue))), classes: Arc::new(classes) })
+        Ok(Subscription { queue: Arc::new(Mutex::new(Some(queue))), classes: Arc::new(classes), is_closed: watch::Sender::new(false) })
     }
 
     /// The current number of subscribers of this bus.
@@ -267,6 +267,8 @@ pub struct Subscription {
     queue: Arc<Mutex<Option<AnySubscription>>>,
     /// The classes of the wanted events; `None` for all events.
     classes: Arc<Option<Py<PyTuple>>>,
+    /// Set by `close`, so that it wakes a task that waits for an event.
+    is_closed: watch::Sender<bool>,
 }
 
 #[pymethods]
@@ -280,11 +282,16 @@ impl Subscription {
     /// call returns the next event.
     fn __anext__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let (queue, classes) = (self.queue.clone(), self.classes.clone());
+        let mut is_closed = self.is_closed.subscribe();
         start_future(py, async move {
             let mut queue = queue.lock().await;
             loop {
                 let Some(open) = queue.as_mut() else { return Err(PyStopAsyncIteration::new_err(())) };
-                let event = match open.receive().await {
+                let received = tokio::select! {
+                    received = open.receive() => received,
+                    _ = is_closed.wait_for(|is_closed| *is_closed) => Err(RecvError::Closed),
+                };
+                let event = match received {
                     Ok(event) => event?,
                     Err(RecvError::Closed) => return Err(PyStopAsyncIteration::new_err(())),
                     Err(error) => return Err(library_error(error)),
@@ -300,9 +307,10 @@ impl Subscription {
         })
     }
 
-    /// Ends the subscription.
+    /// Ends the subscription, also for a task that waits for an event.
     fn close<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let queue = self.queue.clone();
+        self.is_closed.send_replace(true);
         start_future(py, async move {
             drop(queue.lock().await.take());
             Ok(())
