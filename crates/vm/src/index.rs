@@ -98,8 +98,8 @@ impl Index {
         normal.tables.iter().any(|routes| linear_cost(routes) > cost::INDEX_LOOKUP_NS + cost::VALUE_LOOKUP_NS)
     }
 
-    /// True if decisions by this table use the index: `always`, or because the index is estimated
-    /// to be faster for this table.
+    /// True if decisions by this table use the index: if `always` is true, or if a decision with
+    /// the index is estimated to be faster than trying the table's routes one by one.
     pub fn is_used(&self, table: TableId, always: bool) -> bool {
         always || self.tables.get(table.index()).is_some_and(|table| table.index_cost < table.linear_cost)
     }
@@ -122,8 +122,8 @@ pub struct ScannedTextIndex {
     pub attribute: u32,
     /// The distinct normalized forms of the text in which literals are searched.
     pub forms: SmallVec<[TextForm; 1]>,
-    /// Whether the found literals decide some predicate only if the scanned (normalized) text
-    /// equals the text in the message.
+    /// Whether there is a predicate that the found literals decide only if normalization left the
+    /// text of the message unchanged.
     pub needs_unchanged_text: bool,
     /// Whether the text is scanned in one normalized form only, and this form only folds case. Such
     /// a text is folded in the scan buffer and not cached.

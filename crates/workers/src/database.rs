@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The config fields that a `DATABASE` node may have. The engine that runs the plan enforces
-/// `timeout`.
+/// The config fields that a `DATABASE` node may have. Code in this file does not read `timeout`:
+/// the engine that runs the plan enforces it.
 const CONFIG_FIELDS: [&str; 5] = ["query", "connection", "params", "parameters", "timeout"];
 /// The config fields that contain the parameter values of the query. Both names mean the same.
 const PARAMETER_FIELDS: [&str; 2] = ["params", "parameters"];

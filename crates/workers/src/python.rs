@@ -18,8 +18,8 @@ const RUNNER_SCRIPT: &str = include_str!("python.py");
 /// Maximum number of bytes of a process's error output that an error message quotes.
 const MAX_QUOTED_ERROR_BYTES: u64 = 2000;
 
-/// The config fields that a `PYTHON` node may have. The engine that runs the plan enforces
-/// `timeout`.
+/// The config fields that a `PYTHON` node may have. Code in this file does not read `timeout`: the
+/// engine that runs the plan enforces it.
 const CONFIG_FIELDS: [&str; 3] = ["code", "inputs", "timeout"];
 
 /// How Python code is run: the interpreter and the limits.

@@ -3,8 +3,9 @@
 //! route. *Values* compute into registers. A *slot* is a message field that the rules read.
 //!
 //! Jumps go forward only, within their block. So a block ends after at most as many steps as it has
-//! instructions. The only loops are [`Instr::Each`], [`Instr::Quantifier`] and the folds,
-//! which run another block once for each element of a list.
+//! instructions. The only loops are [`Instr::Each`], [`Instr::Quantifier`] and the instructions
+//! that compute a value from the elements of a list, such as [`Instr::Count`]. These run another
+//! block once for each element of a list.
 //!
 //! The call of the macro `instructions!` below lists everything that the verifier must know about
 //! an instruction. A new instruction needs a row in this list, and an arm in the dispatch loop and
@@ -155,7 +156,8 @@ instructions! {
     Slot in VALUE_BLOCKS { dst: Reg => Register, slot: u32 => Slot };
     /// Loads a constant into the register `dst`.
     Const in VALUE_BLOCKS { dst: Reg => Register, constant: u32 => Const };
-    /// Loads the current element of the loop at a nesting level into the register `dst`.
+    /// Loads the current element of the enclosing loop with the nesting level `level` into the
+    /// register `dst`.
     Var in VALUE_BLOCKS { dst: Reg => Register, level: u32 => Level };
     /// Runs another block, unless its value is cached, and stores the value of the block in the
     /// register `dst`.
@@ -193,8 +195,8 @@ instructions! {
     /// Loads the list of recorded messages, which rules read as `history`, into the register `dst`.
     History in VALUE_BLOCKS { dst: Reg => Register };
     /// Selects some of the recorded messages in `list`, such as the messages of the last hour.
-    /// `bound` and `operand` define the selection. The bound `Hashed` selects no messages: the
-    /// instruction then computes the hash of the operand.
+    /// `bound` and `operand` define the selection. With the bound `Hashed`, the instruction selects
+    /// nothing, and computes the hash of the operand instead.
     Window in VALUE_BLOCKS { bound: WindowBound, dst: Reg => Register, list: Reg => Register, operand: Reg => Register };
     /// Evaluates the quantifier `any` or `all` over a list to a bool; missing if the result is
     /// unknown. The loop's body yields true if the condition is true for an element. The block

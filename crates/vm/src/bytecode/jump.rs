@@ -9,8 +9,8 @@ use std::cmp::Ordering;
 /// The set of results of a predicate (true, false or unknown; see [`Tri`]) on which an instruction
 /// jumps.
 ///
-/// Only four sets occur. The wanted result of a predicate is true or false, never unknown. The jump
-/// is taken either on the wanted result, or on the two other results.
+/// Only four of the sets occur. A set contains either one of the results true and false, or all
+/// results except that one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct JumpOn(u8);
 

@@ -46,7 +46,7 @@ pub enum LowerError {
     /// sort.
     TooLarge(Message),
     /// The normal form refers to a condition or value that does not exist, or one of them contains
-    /// itself.
+    /// itself. The text names the error, such as "unknown value".
     Malformed(&'static str),
 }
 

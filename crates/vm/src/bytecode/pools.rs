@@ -96,7 +96,7 @@ enum CompiledKeywords {
     /// Operator `contains word`: searchers for whole words. There is one searcher for each keyword,
     /// or a single one if there are many keywords.
     Words(Box<[WordSearcher<'static>]>),
-    /// Operator `starts_with`: the texts with which a text may begin.
+    /// Operator `starts_with`: the prefixes with which a text is compared.
     Prefixes(Box<[Box<str>]>),
     /// Operator `ends_with`; also the operator `starts_with` if it requires a whole word. Contains
     /// the keywords, and a function that reports whether a text starts or ends with a keyword.

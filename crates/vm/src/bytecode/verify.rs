@@ -159,8 +159,8 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// Verifies the predicates, values, loops and shared conditions. These refer to operands and
-    /// blocks.
+    /// Verifies the entries of the chunk that refer to operands and blocks: predicates, values,
+    /// loops and shared conditions.
     fn verify_operand_users(&self) -> Result<(), VerifyError> {
         let chunk = self.chunk;
         for (id, pred) in chunk.preds.iter().enumerate() {

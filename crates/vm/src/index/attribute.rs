@@ -13,7 +13,7 @@ use rulec_sema::normal::TestKind;
 use std::cmp::Ordering;
 use std::slice;
 
-/// A number that is a constant in a rule. Integers and floats are ordered together.
+/// A number that is a constant in a rule. Integers and floats are ordered by their numeric values.
 #[derive(Clone, Copy, Debug)]
 pub enum RuleNumber {
     Int(i64),
@@ -67,7 +67,7 @@ pub struct ListElements {
 
 impl ClassPredicate {
     /// Returns the predicate with the index `pred` as a `ClassPredicate`, and its text mode. `None`
-    /// if the predicate's result depends on more than the equivalence class of its value.
+    /// if the predicate's result depends on more than the equivalence class of one value.
     pub fn from_pred(chunk: &Chunk, pred: u32) -> Option<(ClassPredicate, TextMode)> {
         let pred = chunk.preds.get(pred as usize)?;
         let constant = |id: u32| chunk.consts.get(id as usize).map(|constant| constant.value());
@@ -105,7 +105,7 @@ impl ClassPredicate {
         }
     }
 
-    /// Returns the constant texts with which the predicate compares its value.
+    /// Returns the constant texts with which the predicate compares the value that it reads.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let texts = match self {
             ClassPredicate::Text(text) => slice::from_ref(text),
@@ -115,7 +115,7 @@ impl ClassPredicate {
         texts.iter().map(|text| &**text)
     }
 
-    /// Returns the constant numbers with which the predicate compares its value.
+    /// Returns the constant numbers with which the predicate compares the value that it reads.
     pub fn numbers(&self) -> impl Iterator<Item = RuleNumber> {
         let numbers = match self {
             ClassPredicate::Compare(_, number) => slice::from_ref(number),

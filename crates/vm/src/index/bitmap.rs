@@ -55,8 +55,8 @@ pub struct Column {
 ///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MAX_COLUMN_ROWS: usize = 256;
-/// An attribute (a message value) gets a column (bits in the index) if at least one in this number
-/// of routes reads the value. Otherwise the column would exclude too few routes.
+/// Minimum fraction of the routes that must read an attribute (a message value) to give it a column
+/// (bits in the index): one in this number. Any other column would exclude too few routes.
 const MIN_COLUMN_ROUTE_SHARE: usize = 50;
 /// Maximum number of columns (bits for one message value each) of a bitmap index. More columns
 /// would cost more time than they save.
@@ -72,9 +72,10 @@ const BLOCK_ROUTES: usize = 64 * CHUNK_WORDS * 64;
 ///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MIN_SORTED_ROUTES: usize = BLOCK_ROUTES / 2;
-/// Minimum ratio of the number of rows in a column to the number of rows that include an average
-/// route. A row covers a range of values, and includes the routes that may match them. With a lower
-/// ratio, routes are not sorted: many routes of a block would remain candidates in any order.
+/// Minimum ratio of the number of rows in a column to the average number of these rows that include
+/// one route. A row covers a range of values, and includes the routes that may match them. With a
+/// lower ratio, routes are not sorted: in any order, many routes of a block would remain
+/// candidates.
 ///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MIN_ROWS_PER_PASSING_ROW: usize = 8;

@@ -39,7 +39,7 @@ pub struct Subject {
     pub pred: u32,
     /// Whether the text is case-folded before the scan. If it is, the literals are folded too.
     pub fold: bool,
-    /// Whether the text is scanned as it is or, if `fold` is set, only case-folded.
+    /// Whether the text is also scanned as it is or, if `fold` is set, with only its case folded.
     pub plain: bool,
     /// Further modes in which the text is scanned, with Unicode normalization or full case folding.
     pub modes: Vec<TextMode>,
@@ -360,7 +360,7 @@ impl<'c> IndexAtoms<'c> {
     }
 
     /// Builds the set of atoms (alternative facts) that predicate number `pred`, a comparison with
-    /// constants, requires; `None` if it requires none, so that it cannot provide a key.
+    /// constants, requires. `None` if no fact is required, so that the predicate provides no key.
     fn class_atom_set(&mut self, pred: usize) -> Option<SetId> {
         let (test, attribute) = self.simple_tests[pred].as_ref()?;
         let classes = &self.attributes[*attribute as usize].classes;
@@ -383,7 +383,7 @@ impl<'c> IndexAtoms<'c> {
     }
 
     /// True if the elements of the list in `LEFT in LIST` can be keys: all are texts or numbers,
-    /// and `LEFT` cannot be a time or decimal, which would equal texts in several notations.
+    /// and `LEFT` is no time or decimal, which equals several texts, such as `1.5` and `1.50`.
     fn elements_can_be_keys(&self, pred: usize) -> bool {
         let pred = &self.chunk.preds[pred];
         let PredCheck::Members(id) = pred.check else {

@@ -18,8 +18,8 @@ use rulec_lang::operators::Anchor;
 /// Alternative literals: if a predicate is true, the text contains at least one of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prefilter {
-    /// The literals, sorted and normalized as the predicate normalizes the text. None is empty, and
-    /// none contains another literal of the list.
+    /// The literals, sorted and normalized as the predicate normalizes the text. No literal is
+    /// empty or contains another one.
     pub literals: Vec<String>,
     /// Where in the text the literals must be: anywhere, at the start or at the end.
     pub anchor: Anchor,
@@ -48,9 +48,9 @@ const MAX_PREFILTERS: usize = 6;
 /// Measured in benches/notes/literal-scan.md, "Literals to scan for".
 const MIN_EXTRA_LITERAL_BYTES: usize = 3;
 
-/// Returns sets of literals. For the predicate to be true, a text must contain at least one literal
-/// of each set. There are several sets for `contains all` and for patterns, and none if no literal
-/// is required.
+/// Returns the prefilters (sets of literals) of a text predicate with these keywords. For the
+/// predicate to be true, a text must contain at least one literal of each set. There are several
+/// sets for `contains all` and for patterns, and none if no literal is required.
 pub fn find_prefilters(keywords: &Keywords) -> Vec<Prefilter> {
     let Keywords { search, all, mode, words, .. } = keywords;
     let prepare_word = |word: &str| mode.prepare(word).into_owned();

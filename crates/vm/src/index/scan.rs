@@ -3,9 +3,9 @@
 //!
 //! A literal is found by its grams (short sequences of its bytes) that are rare in texts. A literal
 //! has several consecutive grams, so that only every second, third or fourth position of a text
-//! must be probed. The shortest literal determines this step. The search has three stages, each of
-//! which leaves few candidates. The first two stages have hardly any branches that depend on the
-//! text, because a mispredicted branch costs as much as ten probes.
+//! must be probed. The distance between probed positions depends on the shortest literal. The
+//! search has three stages, each of which leaves few candidates. The first two stages have hardly
+//! any branches that depend on the text, because a mispredicted branch costs as much as ten probes.
 //!
 //! 1. `probes`: finds positions where a gram may begin. One table lookup for each position, by a
 //!    hash of four bytes.

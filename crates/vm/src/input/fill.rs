@@ -176,9 +176,9 @@ impl<'a> SlotFiller<'a> {
         self.put_converted(node, value)
     }
 
-    /// Stores a value at a path. This is the slow path of [`SlotFiller::put_value`]. It is for
-    /// values that several slots read, or whose kind the slot or the contract does not accept as it
-    /// is. Returns 1 if the contract requires the field, else 0.
+    /// Stores a value at a path, for the cases that [`SlotFiller::put_value`] does not handle:
+    /// several slots read the path, or the value must be converted or checked first. Returns 1 if
+    /// the input contract requires the field and the value is not missing, else 0.
     #[inline(never)]
     fn put_converted(&mut self, node: u32, value: Value<'a>) -> u32 {
         let Some(node) = self.plan.node(node) else {

@@ -52,8 +52,8 @@ struct Serialized<'a> {
     /// The value if it is a scalar or was built as one value. Missing for a list or dict that was
     /// only traversed.
     value: Value<'a>,
-    /// 1 if the contract requires the value's field, else 0. A number, because the enclosing object
-    /// counts its required fields; see [`SlotFiller::put_value`].
+    /// 1 if the input contract requires the value's field, else 0. A number, because the enclosing
+    /// object counts its required fields; see [`SlotFiller::put_value`].
     required: u32,
     /// Whether the value is an object. Only an object can be a message.
     is_object: bool,

@@ -19,8 +19,8 @@ pub struct Past {
     /// The index in `timeline` of the first element that the decision can read. Older elements have
     /// expired.
     start: usize,
-    /// The remembered results of conditions on the recorded messages. `None` if the messages come
-    /// from no store.
+    /// The remembered results of conditions on the recorded messages. `None` if the messages do not
+    /// come from a history store.
     pub(super) memo: Option<Arc<Mutex<HistoryMemo>>>,
     gap: Option<HistoryGap>,
 }
@@ -61,7 +61,8 @@ impl Past {
     }
 
     /// Returns how many times a loop condition was evaluated for a recorded message, because no
-    /// result was remembered. 0 if the messages come from no store. Not part of the stable API.
+    /// result was remembered. 0 if the messages do not come from a history store. Not part of the
+    /// stable API.
     #[doc(hidden)]
     pub fn evaluations(&self) -> u64 {
         let Some(memo) = &self.memo else { return 0 };

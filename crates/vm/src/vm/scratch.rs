@@ -202,8 +202,8 @@ impl Scratch {
         self.epoch
     }
 
-    /// Returns the address of the memory for registers and its capacity. With them, a test checks
-    /// that decisions reuse the memory.
+    /// Returns the address and the capacity (number of values) of the memory for registers. A test
+    /// checks with them that decisions reuse the memory.
     #[doc(hidden)]
     pub fn register_capacity(&self) -> (usize, usize) {
         (self.vm.values.as_ptr() as usize, self.vm.values.capacity())

@@ -216,8 +216,8 @@ fn constant_keywords(constant: &Const, quantity: Option<Quantity>) -> Option<Box
     }
 }
 
-/// Returns the maximum cost of a search, per byte of text; see `Keywords::weight`. `word` is the
-/// keyword, wildcard pattern or regular expression that is searched.
+/// Returns the maximum work of a search for `word`, per byte of the searched text, in the unit of
+/// `Keywords::weight`. `word` is a keyword, wildcard pattern or regular expression.
 fn work_per_byte(search: Search, word: &str, mode: TextMode) -> u64 {
     match search {
         Search::Literal(_) => 0,

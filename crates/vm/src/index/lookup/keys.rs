@@ -128,7 +128,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// Calls `search` with the text in each of the normalized `forms`. Leaves out a form that gives
-    /// the same text as the first form. Returns the flags for the text's cell that apply:
+    /// the same text as the first form. Returns the flags that apply to the scan:
     /// `UNCHANGED_TEXT_FLAG` and `SINGLE_FORM_FLAG`.
     #[inline(never)]
     fn scan_forms<V: RouteVerifier<'a>>(

@@ -1,7 +1,8 @@
-//! Finds literals of three or four bytes that contain a rare byte. A text is searched for the rare
-//! byte, and compared with the literals around it. Other literals are found by their grams
-//! (sequences of several bytes). With grams for these short literals, the scan would have to probe
-//! more positions of a text. Such grams would also be so short that they match at many positions.
+//! Finds literals of three or four bytes that contain a rare byte. The search finds each rare byte
+//! in a text, then compares the bytes around it with the literals. Other literals are found by
+//! their grams (sequences of several bytes). With grams for these short literals, the scan would
+//! have to probe more positions of a text. Such grams would also be so short that they match at
+//! many positions.
 
 use super::frequency::ByteFrequency;
 use super::gram::load_eight_bytes;
@@ -24,7 +25,7 @@ const MAX_RARE_BYTES: usize = 3;
 /// Measured in benches/notes/literal-scan.md, "Literals of verbs".
 const MAX_RARE_BYTE_SHARE: f32 = 0.01;
 
-/// A searcher for literals of three or four bytes that contain a rare byte, by which it finds them.
+/// A searcher that finds literals of three or four bytes by a rare byte that they contain.
 #[derive(Default)]
 pub struct RareByteLiterals {
     /// The rare bytes to search for. If there are fewer than three, the last one is repeated.
