@@ -88,9 +88,9 @@ impl Lowering<'_> {
         }
     }
 
-    /// Returns the two sides of a condition `KEY == OTHER`. `KEY` must read only the loop's element,
-    /// and `OTHER` must read no element and take little work (see `is_cheap`). `None` for any other
-    /// condition. `level` is the nesting level of the loop.
+    /// Returns the two sides of a condition `KEY == OTHER`. `KEY` must read only the element of the
+    /// loop, and `OTHER` must read no element and take little work (see `is_cheap`). `None` for any
+    /// other condition. `level` is the nesting level of the loop.
     fn element_groups(&mut self, cond: CondId, level: u32) -> Result<Option<ElementGroups>, LowerError> {
         let NCond::Predicate { pred, want: true } = find_cond(self.normal, cond)? else { return Ok(None) };
         let Some(NPred { ask: TestKind::Op(Op::Eq), mode, left, right: Some(right) }) =
