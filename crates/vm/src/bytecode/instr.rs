@@ -30,9 +30,10 @@ pub type BlockId = u32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {
     Condition,
-    /// A block that computes a value. It ends in `Yield`.
+    /// A block that computes a value. It ends in the instruction `Yield`.
     Value,
-    /// A block that searches a table. It ends in `Default`, `Continue` or `Nothing`.
+    /// A block that searches a table. It ends in the instruction `Default`, `Continue` or
+    /// `Nothing`.
     Table,
 }
 
@@ -112,27 +113,32 @@ macro_rules! instructions {
 }
 
 instructions! {
-    /// Compares a message field with an integer, and jumps to `to` depending on the result.
+    /// Makes the comparison in `how` of a message field with an integer. Jumps to `to` if the
+    /// comparison has the result that `how` requires.
     Int in TEST_BLOCKS { how: CmpJump, slot: u16 => Slot, to: Pc => To, value: i64 };
-    /// Compares a message field with a float, and jumps to `to` depending on the result.
+    /// Makes the comparison in `how` of a message field with a float. Jumps to `to` if the
+    /// comparison has the result that `how` requires.
     Float in TEST_BLOCKS { how: CmpJump, slot: u16 => Slot, to: Pc => To, value: f64 };
-    /// Checks whether a message field is `true`, and jumps to `to` depending on the result.
-    Truth in TEST_BLOCKS { on: JumpOn => On, slot: u16 => Slot, to: Pc => To };
-    /// Checks whether a message field is missing, and jumps to `to` depending on the result.
-    Missing in TEST_BLOCKS { on: JumpOn => On, slot: u16 => Slot, to: Pc => To };
-    /// Checks whether a message field equals a constant text, and jumps to `to` depending on the
+    /// Checks whether a message field is `true`, and jumps to `to` if the set `on` contains the
     /// result.
+    Truth in TEST_BLOCKS { on: JumpOn => On, slot: u16 => Slot, to: Pc => To };
+    /// Checks whether a message field is missing, and jumps to `to` if the set `on` contains the
+    /// result.
+    Missing in TEST_BLOCKS { on: JumpOn => On, slot: u16 => Slot, to: Pc => To };
+    /// Checks whether a message field equals a constant text, and jumps to `to` if the set `on`
+    /// contains the result.
     Text in TEST_BLOCKS { on: JumpOn => On, slot: u16 => Slot, to: Pc => To, string: u32 => String };
-    /// Evaluates any predicate, and jumps to `to` depending on the result.
+    /// Evaluates any predicate, and jumps to `to` if the set `on` contains the result.
     Test in TEST_BLOCKS { on: JumpOn => On, to: Pc => To, pred: u32 => Pred };
     /// Evaluates a predicate that several conditions use, at most once per decision. Jumps to `to`
-    /// depending on the result.
+    /// if the set `on` contains the result.
     Memo in TEST_BLOCKS { on: JumpOn => On, to: Pc => To, pred: u32 => Pred };
     /// Evaluates a condition that several conditions share and that has its own block. Jumps to
-    /// `to` depending on the result, which is true or false, never unknown.
+    /// `to` if the set `on` contains the result, which is true or false, never unknown.
     Shared in TEST_BLOCKS { on: JumpOn => On, to: Pc => To, shared: u32 => Shared };
-    /// Evaluates a condition over the elements of a list, and jumps to `to` depending on the
-    /// result, which is true or false, never unknown.
+    /// Evaluates a condition for the elements of a list: whether it is true for any or, depending
+    /// on the loop, for all of them. Jumps to `to` if the set `on` contains the result, which is
+    /// true or false, never unknown.
     Each in TEST_BLOCKS { on: JumpOn => On, to: Pc => To, each: u32 => Loop };
     /// Jumps to the address `to` unconditionally.
     Jump in ANY_BLOCK { to: Pc => To };

@@ -1,6 +1,6 @@
 //! The conditions of jump instructions: [`JumpOn`] is a set of results of a predicate (true, false,
-//! unknown). [`CmpJump`] is a comparison with its wanted result. An instruction jumps if its
-//! predicate or comparison has such a result.
+//! unknown). [`CmpJump`] is a comparison with the result (true or false) on which to jump. An
+//! instruction jumps if its predicate or comparison has such a result.
 
 use rulec_lang::operators::Op;
 use rulec_lang::value::Tri;

@@ -270,8 +270,8 @@ impl Lowering<'_> {
     }
 
     /// Prepares a condition, whose id is `cond`, before the code that uses it is emitted. If the
-    /// condition is a quantifier, adds its loop to the chunk. If several users share the condition,
-    /// emits a block for it.
+    /// condition is a quantifier, adds its loop to the chunk. If several parts of the program use
+    /// the condition, emits a block for it.
     fn prepare_cond(&mut self, cond: u32) -> Result<(), LowerError> {
         let id = CondId(cond);
         if let NCond::Each { all, list, kinds, body, level, nest } = *find_cond(self.normal, id)? {

@@ -7,8 +7,8 @@
 //!   smaller ids.
 //! - The nesting of blocks and the jumps between tables are bounded.
 //!
-//! Bytecode loaded from outside must be verified. Bytecode from our own lowering is verified too,
-//! because the limits on nesting are checked only here.
+//! Bytecode must be verified if anything but our own lowering created it. Bytecode from our own
+//! lowering is verified too, because the limits on nesting are checked only here.
 
 use crate::bytecode::chunk::{Block, Chunk, HistoryLoop, NO_ENTRY, Operand, PredCheck, TableCode};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr, OperandReference, Pc, RegisterRange};
@@ -72,8 +72,8 @@ pub enum BytecodeLocation {
     Entry(&'static str, usize),
 }
 
-/// Checks every property of a chunk (stored bytecode) that the VM relies on. The error names the
-/// first violation.
+/// Checks every property of a chunk (the bytecode of a program) that the VM relies on. The error
+/// names the first violation.
 pub fn verify(chunk: &Chunk) -> Result<(), VerifyError> {
     let verifier = Verifier { chunk };
     verifier.verify_data()?;

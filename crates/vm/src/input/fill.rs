@@ -217,16 +217,17 @@ impl<'a> SlotFiller<'a> {
         }
     }
 
-    /// Checks at the end of an object that the object has all fields that the contract requires.
-    /// `node` is the path of the object, and `given` is the number of required fields that it has.
+    /// Checks at the end of an object that the object has all fields that the input contract
+    /// requires. `node` is the path of the object, and `given` is the number of required fields
+    /// that it has.
     #[inline]
     pub fn end_object(&mut self, node: u32, given: u32) {
         self.satisfies_contract &= self.plan.node(node).is_none_or(|node| node.required <= given);
     }
 
     /// Stores a list or object, whose path is `node`, after all its elements or fields have been
-    /// read. Also stores the values of slots that read fields inside it. Returns 1 if the contract
-    /// requires this field, else 0.
+    /// read. Also stores the values of slots that read fields inside it. Returns 1 if the input
+    /// contract requires this field, else 0.
     pub fn put_built(&mut self, node: u32, value: Value<'a>) -> u32 {
         let required = self.put_value(node, value);
         if let (Value::Entries(_), Some(info)) = (value, self.plan.node(node)) {
