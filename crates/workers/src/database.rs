@@ -14,7 +14,8 @@ use std::sync::Arc;
 /// The config fields that a `DATABASE` node may have. Code in this file does not read `timeout`:
 /// the engine that runs the plan enforces it.
 const CONFIG_FIELDS: [&str; 5] = ["query", "connection", "params", "parameters", "timeout"];
-/// The config fields that contain the parameter values of the query. Both names mean the same.
+/// The config fields that may contain the parameter values of the query: two names for the same
+/// field.
 const PARAMETER_FIELDS: [&str; 2] = ["params", "parameters"];
 /// Maximum size of all rows that one query returns, in bytes. Column names and texts count with
 /// their length, all other values with 8 bytes.

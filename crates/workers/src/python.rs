@@ -11,8 +11,8 @@ use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 
-/// The Python script that the interpreter runs. It reads the node's code and input, sets the
-/// limits, and then runs the code.
+/// The Python script that the interpreter runs. The script reads the node's code and input, sets
+/// the limits, and then runs the code.
 const RUNNER_SCRIPT: &str = include_str!("python.py");
 
 /// Maximum number of bytes of a process's error output that an error message quotes.

@@ -132,9 +132,9 @@ impl<'n> AccessSelection<'n> {
         selected.into_iter().map(|(access, _)| access).collect()
     }
 
-    /// Avoids the lookup of attributes (message values) that only few routes need. These routes get
-    /// another access path if the total cost is then lower. `selected` has the access path of each
-    /// route, with its cost in nanoseconds.
+    /// Avoids the lookup of an attribute (message value) that only few routes need: gives these
+    /// routes another access path if the total cost is then lower. `selected` has the access path
+    /// of each route, with its cost in nanoseconds.
     fn avoid_rare_lookups(&self, routes: &[NRoute], selected: &mut [(RouteAccess, f64)]) {
         let mut routes_by_attribute: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         let (mut bitmap_attributes, mut subjects) = (BTreeSet::new(), BTreeSet::new());

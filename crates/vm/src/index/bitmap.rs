@@ -12,7 +12,7 @@ use super::attribute::ClassId;
 use super::ranges::{ClassRanges, ValueRanges};
 use std::ops::Range;
 
-/// A bitmap index of some routes. It has a column for each attribute (a message value). A column
+/// A bitmap index of some routes, with a column for each attribute (a message value). A column
 /// consists of rows, and each route has one bit in every row.
 #[derive(Clone, Debug, Default)]
 pub struct Bitmap {
@@ -38,8 +38,8 @@ pub struct Column {
     /// row.
     row_starts: Vec<ClassId>,
     /// For each equivalence class of values, the number of the row that covers it. To limit the
-    /// memory, the list may lack the highest classes. Their rows are found by a search in
-    /// `row_starts`.
+    /// memory, the list may lack the highest classes; the rows of these classes are found by a
+    /// search in `row_starts`.
     row_by_class: Box<[u8]>,
     /// The bits of all rows of the column, one row after another: one bit per route, 64 per word.
     bits: Vec<u64>,
@@ -154,9 +154,9 @@ impl Bitmap {
     }
 }
 
-/// Sort key of a route, so that routes with similar conditions become adjacent. It has a column,
-/// the first and last row of this column that include the route, and the percentage of rows that
-/// include it.
+/// Sort key of a route, so that routes with similar conditions become adjacent. The key has a
+/// column, and the percentage of the column's rows that include the route. It also has the first
+/// and last of these rows.
 struct SortKey {
     percent: usize,
     column: usize,
@@ -320,8 +320,8 @@ fn row_of_each_class(row_starts: &[ClassId], words: usize) -> Box<[u8]> {
 mod tests {
     use super::*;
 
-    /// The list that maps classes to rows goes up to the first class of the last row. It is cut
-    /// only if it would take much memory compared with the rows.
+    /// The list that maps classes to rows goes up to the first class of the last row. The list is
+    /// cut only if it would take much memory compared with the rows.
     #[test]
     fn row_numbers_are_listed_for_few_classes() {
         assert_eq!(*row_of_each_class(&[0, 3, 9], 1), [0, 0, 0, 1, 1, 1, 1, 1, 1, 2]);

@@ -26,7 +26,7 @@ pub const GUARD_CHECK_NS: f64 = 1.25;
 pub const BITMAP_NS_PER_ROUTE: f64 = 0.05;
 /// Cost in nanoseconds of looking up a field that the message does not have.
 const ABSENT_VALUE_NS: f64 = 2.0;
-/// Assumed number of fields in a message. It does not depend on how many fields the rules read.
+/// Assumed number of fields in a message, whatever the number of fields that the rules read.
 const ASSUMED_MESSAGE_FIELDS: f64 = 20.0;
 /// Cost in nanoseconds of intersecting one word (64 bits) of a bitmap.
 pub const BITMAP_WORD_NS: f64 = 0.4;

@@ -242,8 +242,8 @@ impl<'c> IndexAtoms<'c> {
         self.chunk.slots.get(slot.index()).map_or("", |slot| &slot.name)
     }
 
-    /// Returns the [`ClassPredicate`] that is equivalent to predicate number `pred`, with its
-    /// attribute id, if there is one. Its result follows from the equivalence class of one value.
+    /// Returns the [`ClassPredicate`] (decided by the equivalence class of one value) that is
+    /// equivalent to predicate number `pred`, with its attribute id; `None` if there is none.
     pub fn simple_test(&self, pred: u32) -> Option<&(ClassPredicate, u32)> {
         self.simple_tests.get(pred as usize)?.as_ref()
     }
@@ -300,7 +300,7 @@ impl<'c> IndexAtoms<'c> {
     }
 
     /// Returns the prefilters of predicate number `pred`: the sets of literals of which a text must
-    /// contain one for the predicate to be true. Empty if it has none.
+    /// contain one for the predicate to be true. The list is empty if no literal is required.
     fn literal_prefilters(&self, pred: usize) -> Vec<Prefilter> {
         let pred = &self.chunk.preds[pred];
         match pred.check {

@@ -50,7 +50,7 @@ pub struct SlotFiller<'a> {
     /// keys that neither the rules nor the input contract refer to.
     keys: SmallVec<[&'a str; 32]>,
     /// One bit for each path (sequence of keys) of the plan: whether the message already has a
-    /// value at the path. Used to find duplicate keys.
+    /// value at the path. A second value at the same path means a duplicate key.
     pub seen: Vec<u64>,
     /// Order of the keys in the last message, used to predict the next key. There are two entries
     /// for each path. In the last message, the first entry was the first child of the path, and the

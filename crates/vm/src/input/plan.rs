@@ -1,6 +1,6 @@
 //! The plan for reading messages: for each path (a sequence of keys), the slots that read it, and
 //! the declared field. A *slot* is a field that rules read, together with the kinds of value that
-//! they accept. Built once per rule set.
+//! they accept. The plan is built once per rule set.
 
 use rulec_base::json::DecimalPaths;
 use rulec_base::text::texts::TextIds;
@@ -96,8 +96,8 @@ impl PlanNode {
     }
 }
 
-/// The data about a path (sequence of keys) that is read for nearly every message. It fits into one
-/// cache line.
+/// The data about a path (sequence of keys) that is read for nearly every message. The data fits
+/// into one cache line.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct HotNode {

@@ -21,8 +21,8 @@ pub(crate) fn read_value(filler: &mut SlotFiller<'_>, message: &impl Serialize) 
     serialized.is_object.then_some(())
 }
 
-/// Path id that a serializer has while it receives a key of a map instead of a value. It then
-/// refuses those types that are allowed only for values.
+/// Path id that a serializer has while it receives a key of a map instead of a value. With this id,
+/// the serializer refuses types that are allowed only for values.
 const KEY_PATH: u32 = NO_PATH - 1;
 
 /// Error: this reader cannot handle the value. The value must be read into a JSON tree. The reader

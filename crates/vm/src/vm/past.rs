@@ -1,7 +1,7 @@
 //! The recorded messages that a decision reads as `history`, and remembered results of conditions
 //! on them. A condition that reads only an element has the same result in every decision. So a
-//! decision evaluates such a condition only for new elements. It finds the other elements by binary
-//! search in the remembered results.
+//! decision evaluates such a condition only for new elements. For the other elements, it finds the
+//! results by binary search in the remembered results.
 
 use rulec_lang::history::{HistoryGap, PastView, Timeline, WindowBound};
 use rulec_lang::value::Value;
@@ -117,7 +117,7 @@ impl Past {
 }
 
 /// Remembered results of conditions on the recorded messages of one history key, such as one user.
-/// They remain valid for later decisions.
+/// Later decisions reuse these results.
 #[derive(Debug, Default)]
 pub struct HistoryMemo {
     /// For each bytecode, identified by its number, the results of its loops. The most recently
@@ -133,8 +133,8 @@ pub(super) type LoopMemos = HashMap<u32, LoopMemo>;
 const MAX_CODES: usize = 8;
 
 impl HistoryMemo {
-    /// Forgets the results for recorded messages from `position` on. Called when a message was
-    /// inserted there, which moved the later messages.
+    /// Forgets the results for recorded messages from `position` on. The caller has inserted a
+    /// message there, which moved the later messages.
     pub fn invalidate_from(&mut self, position: i64) {
         let loops = self.bytecodes.iter_mut().flat_map(|(_, loops)| loops.values_mut());
         loops.for_each(|memo| memo.invalidate_from(position));

@@ -1,7 +1,7 @@
 //! Finds the loops over the history (earlier messages) whose results can be cached between
 //! decisions. The condition of such a loop reads only the element, so its result does not depend on
-//! the current message. It may also compare the element with values of the current message: the
-//! cached results are then grouped by the compared values.
+//! the current message. The condition may also compare the element with values of the current
+//! message; the cached results are then grouped by the compared values.
 
 use super::{LowerError, Lowering, checked_index, find_cond};
 use crate::bytecode::chunk::{ElementGroups, HistoryLoop, MAX_COMPARED_BYTES, MAX_GROUPS};

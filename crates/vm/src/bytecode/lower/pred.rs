@@ -69,9 +69,9 @@ impl Lowering<'_> {
         Ok(text)
     }
 
-    /// Selects the fastest check for a predicate. Returns the check and the operand to check. This
-    /// is the left operand or, if the left operand is a constant number, the right one. For a
-    /// comparison of `len(x)` with a constant, it is `x`.
+    /// Selects the fastest check for a predicate. Returns the check and the operand to check: the
+    /// right operand if the left one is a constant number, otherwise the left one. For a comparison
+    /// of `len(x)` with a constant, the operand is `x`.
     fn select_check(&mut self, pred: &rulec_sema::normal::NPred) -> Result<(PredCheck, ExprId), LowerError> {
         let left = pred.left;
         let constant = pred.right.and_then(|right| self.constant_value(right));

@@ -18,8 +18,8 @@ const RARE_LITERAL_LENGTHS: RangeInclusive<usize> = 3..=4;
 /// literals, probing more positions costs less than a second search.
 /// Measured in benches/notes/literal-scan.md, "Literals of verbs".
 const MIN_SCANNER_LITERALS: usize = 256;
-/// Maximum number of distinct rare bytes that are searched. Not tuned: `memchr` searches for at
-/// most three bytes.
+/// Maximum number of distinct rare bytes that are searched. The number is not tuned: `memchr`
+/// searches for at most three bytes at once.
 const MAX_RARE_BYTES: usize = 3;
 /// Maximum fraction of the bytes in typical texts that the rare bytes may make up together.
 /// Measured in benches/notes/literal-scan.md, "Literals of verbs".
@@ -40,7 +40,7 @@ struct RareByteGroup {
     /// Mask that selects the bytes of a literal in a word of eight bytes.
     mask: u64,
     /// The literals of the group, which have one length and the same rare byte at one offset. Each
-    /// is a word of eight bytes, with its id. They are sorted, for a binary search.
+    /// literal is a word of eight bytes, with its id. The list is sorted, for a binary search.
     literals: Vec<(u64, u32)>,
 }
 

@@ -36,8 +36,8 @@ pub struct LiteralGrams {
     pub count: usize,
 }
 
-/// The entry of the hash table under which a literal is stored, or would be inserted. It is given
-/// by the level (length class) and the hash of a gram (byte sequence).
+/// The entry of the hash table under which a literal is stored, or would be inserted. The level
+/// (length class) and the hash of a gram (byte sequence) identify the entry.
 pub struct GramEntry {
     level: GramLevel,
     hash: u64,
