@@ -38,7 +38,8 @@ pub struct Database {
 }
 
 impl Database {
-    /// Creates a database from the path of an existing file. Opens the file once to check it.
+    /// Creates a database from the path of an existing file, for queries that may do what `access`
+    /// allows. Opens the file once to check it.
     ///
     /// # Errors
     /// If the file cannot be opened, or is not an SQLite database.

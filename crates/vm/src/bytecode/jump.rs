@@ -123,8 +123,8 @@ impl Comparison {
 pub struct CmpJump(u8);
 
 impl CmpJump {
-    /// Creates a jump that is taken if the comparison is true or, with `jump_if` false, if the
-    /// comparison is false.
+    /// Creates a jump that is taken if the comparison `cmp` is true or, with `jump_if` false, if
+    /// the comparison is false.
     pub fn new(cmp: Comparison, jump_if: bool) -> CmpJump {
         CmpJump(cmp.0 | (u8::from(jump_if) << 3))
     }

@@ -229,7 +229,7 @@ fn exact_float(int: i64) -> Option<f64> {
 }
 
 impl ValueClasses {
-    /// Builds the classes of an attribute's values from the constants of the predicates on it.
+    /// Builds the classes of an attribute's values. `texts` and `numbers` are constants in the rules.
     pub fn new<'a>(
         texts: impl IntoIterator<Item = &'a str>,
         numbers: impl IntoIterator<Item = RuleNumber>,
@@ -324,8 +324,8 @@ impl ValueClasses {
         self.texts.get(text.as_bytes())
     }
 
-    /// Returns the result of a predicate for all values of a class; `None` if different values of
-    /// the class may give different results.
+    /// Returns the result of the predicate `test` for all values of a class; `None` if different
+    /// values of the class may give different results.
     pub fn result_for_class(&self, test: &ClassPredicate, class: ClassId) -> Option<Tri> {
         if class == OTHER_CLASS {
             return match test {
@@ -360,8 +360,8 @@ impl ValueClasses {
         })
     }
 
-    /// Splits the class ids into ranges, so that the predicate has the same result for all classes
-    /// of a range. Appends the first id of each range to `into`.
+    /// Splits the class ids into ranges, so that the predicate `test` has the same result for all
+    /// classes of a range. Appends the first id of each range to `into`.
     pub fn collect_class_bounds(&self, test: &ClassPredicate, into: &mut Vec<ClassId>) {
         into.extend([
             MISSING_CLASS,
@@ -387,7 +387,7 @@ impl ValueClasses {
 mod tests {
     use super::*;
 
-    /// Returns the result of a predicate according to the functions that implement the operators.
+    /// Returns the result of the predicate `test` by the functions that implement the operators.
     fn expected_result(test: &ClassPredicate, value: Value<'_>) -> Tri {
         match test {
             ClassPredicate::Truth => rulec_lang::operators::implementations::value_to_tri(value),

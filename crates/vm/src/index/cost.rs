@@ -57,9 +57,10 @@ pub fn linear_search_cost(normal: &Normal, conds: impl Iterator<Item = CondId>) 
     conds.map(|cond| condition_cost(normal, cond)).sum::<f64>() * AVERAGE_TRIED_SHARE
 }
 
-/// Returns the number of routes at the start of a table to try before an index lookup. Together,
-/// these routes cost no more than a decision with the index (`indexed`, in nanoseconds). But the
-/// number is at least the minimum, and at most the maximum, of the range `FIRST_ROUTE_COUNT`.
+/// Returns the number of routes at the start of a table to try before an index lookup. `conds` are
+/// the conditions of the table's routes. Together, the routes to try cost no more than a decision
+/// with the index (`indexed`, in nanoseconds). But the number is at least the minimum, and at most
+/// the maximum, of the range `FIRST_ROUTE_COUNT`.
 pub fn first_route_count(normal: &Normal, conds: impl Iterator<Item = CondId>, indexed: f64) -> u32 {
     let mut cost = 0.0;
     let cheap_conds = conds.take(*FIRST_ROUTE_COUNT.end()).take_while(|cond| {

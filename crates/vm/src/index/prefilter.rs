@@ -106,9 +106,9 @@ fn union_prefilter(parts: Vec<Prefilter>) -> Option<Prefilter> {
     Some(Prefilter { literals: remove_implied_literals(literals, anchor)?, anchor, folded, exact: false })
 }
 
-/// Removes each literal that contains another literal of the list, unless the list has more than
-/// [`MAX_ALTERNATIVES`] literals. The search for the shorter literal also finds every text with the
-/// longer one. Returns `None` if a literal is empty, or if there are no literals.
+/// Removes each literal that contains another literal of the list at `anchor`, unless the list has
+/// more than [`MAX_ALTERNATIVES`] literals. The search for the shorter literal also finds every
+/// text with the longer one. Returns `None` if a literal is empty, or if there are no literals.
 fn remove_implied_literals(mut literals: Vec<String>, anchor: Anchor) -> Option<Vec<String>> {
     literals.sort_unstable_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
     literals.dedup();

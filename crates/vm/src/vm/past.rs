@@ -33,8 +33,8 @@ impl Past {
         Past { timeline, start, memo, gap: None }
     }
 
-    /// Returns this view with the reason why it may lack messages that rules read. Not part of the
-    /// stable API.
+    /// Returns this view with the reason (`gap`) why it may lack messages that rules read. Not part
+    /// of the stable API.
     #[doc(hidden)]
     #[must_use]
     pub fn with_gap(self, gap: Option<HistoryGap>) -> Past {

@@ -221,8 +221,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Looks up the elements of a list, and appends the keys that they provide to `hits`, unless
-    /// they were recorded before. Returns false if the value is no list.
+    /// Looks up the elements of an attribute's value. Appends the keys that the elements provide to
+    /// `hits`, unless the keys were recorded before. Returns false if the value is no list.
     #[inline(never)]
     fn look_up_elements<V: RouteVerifier<'a>>(
         &self,
