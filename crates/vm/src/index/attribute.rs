@@ -229,7 +229,7 @@ fn exact_float(int: i64) -> Option<f64> {
 }
 
 impl ValueClasses {
-    /// Builds the classes of an attribute's values. `texts` and `numbers` are constants in the rules.
+    /// Builds the classes of an attribute's values. `texts` and `numbers` are constants of rules.
     pub fn new<'a>(
         texts: impl IntoIterator<Item = &'a str>,
         numbers: impl IntoIterator<Item = RuleNumber>,
