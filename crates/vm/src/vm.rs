@@ -58,7 +58,7 @@ pub struct Vm<'a, M> {
     memo: Memo<'a>,
     texts: &'a mut PreparedTexts,
     /// For each code block whose value is cached, the decision and loop element for which the value
-    /// was computed. The value is valid only for these.
+    /// was computed. The value is valid only for this decision and element.
     cached: &'a mut [CachedValue],
     /// Id of the current element of the innermost loop; 0 outside loops. All loops of the decision
     /// share one sequence of ids. `last_element` is the last assigned id.

@@ -259,9 +259,10 @@ impl Column {
         self.summaries = self.bits.chunks(words).flat_map(row_summary).collect();
     }
 
-    /// Returns the summary of the row that covers an equivalence class of values. It has one word
-    /// for each block (group of `BLOCK_ROUTES` routes). Each set bit of a word marks a chunk of the
-    /// row's words in which some bit is set. `blocks` is the number of blocks of the bitmap.
+    /// Returns the summary of the row that covers an equivalence class of values. The summary has
+    /// one word for each block (group of `BLOCK_ROUTES` routes). Each set bit of a word marks a
+    /// chunk of the row's words in which some bit is set. `blocks` is the number of blocks of the
+    /// bitmap.
     #[inline]
     pub fn chunk_summary(&self, class: ClassId, blocks: usize) -> &[u64] {
         let row = self.row_index(class);

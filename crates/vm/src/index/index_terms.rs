@@ -41,7 +41,7 @@ pub struct Subject {
     pub fold: bool,
     /// Whether the text is also scanned as it is or, if `fold` is set, with only its case folded.
     pub plain: bool,
-    /// Further modes in which the text is scanned, with Unicode normalization or full case folding.
+    /// The text is also scanned in these modes, with Unicode normalization or full case folding.
     pub modes: Vec<TextMode>,
     /// The id within this text of each literal, by the literal's required position and its text.
     pub literals: HashMap<(Anchor, Box<str>), u32, foldhash::fast::FixedState>,
@@ -99,8 +99,8 @@ pub struct IndexAtoms<'c> {
     sets: HashMap<Box<[IndexAtom]>, SetId, foldhash::fast::FixedState>,
     /// For each set of atoms (facts), the estimated probability that a message has one of them.
     pub likelihood: Vec<f64>,
-    /// For each predicate, the sets of atoms (facts about a message) that it requires. If it is
-    /// true, the message has an atom of each set.
+    /// For each predicate, the sets of atoms (facts about a message) that it requires. If the
+    /// predicate is true, the message has an atom of each set.
     sets_by_pred: Vec<Option<Box<[SetId]>>>,
     /// For each predicate, the literals in a text that decide its result, if there are any.
     pub literals: Vec<Option<DecidingLiterals>>,

@@ -103,7 +103,7 @@ impl Past {
         (end <= elements.len() && offset.is_multiple_of(size_of::<Json>())).then_some(start..end)
     }
 
-    /// Returns the recorded messages in `list` that a bound selects or, for the bound `Hashed`, the
+    /// Returns the recorded messages in `list` that `bound` selects or, for the bound `Hashed`, the
     /// hash of `operand`; see [`PastView::window`].
     pub(super) fn window<'a>(&'a self, list: Value<'a>, bound: WindowBound, operand: Value<'_>) -> Value<'a> {
         if let (Value::JsonList(items), WindowBound::Since, Value::DateTime(since)) = (list, bound, operand)
