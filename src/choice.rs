@@ -227,8 +227,9 @@ impl Question {
         Some(visible.to_string())
     }
 
-    /// Adds an answer to a message, in the field from which [`Question::answer`] and the decision
-    /// read it. Changes nothing if the message is not an object.
+    /// Adds an answer, the branch id `branch`, to a message, in the field from which
+    /// [`Question::answer`] and the decision read it. Changes nothing if the message is not an
+    /// object.
     pub fn add_answer(&self, message: &mut Json, branch: &str) {
         let Some(fields) = message.as_object_mut() else { return };
         let answers = fields.entry(ANSWERS_FIELD).or_insert(Json::Null);

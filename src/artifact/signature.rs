@@ -16,8 +16,8 @@ use thiserror::Error;
 #[derive(Clone)]
 pub struct SigningKey(ed25519_dalek::SigningKey);
 
-/// The public key of a [`SigningKey`]. It verifies that an artifact (a file of compiled rules) was
-/// signed with the private key.
+/// The public key of a [`SigningKey`], which verifies that an artifact (a file of compiled rules)
+/// was signed with the private key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct VerifyingKey(ed25519_dalek::VerifyingKey);
 

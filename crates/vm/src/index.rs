@@ -98,8 +98,8 @@ impl Index {
         normal.tables.iter().any(|routes| linear_cost(routes) > cost::INDEX_LOOKUP_NS + cost::VALUE_LOOKUP_NS)
     }
 
-    /// True if decisions by this table use the index: `always`, or because the index is estimated
-    /// to be faster for this table.
+    /// True if decisions by this table use the index: if `always` is true, or if a decision with
+    /// the index is estimated to be faster than trying the table's routes one by one.
     pub fn is_used(&self, table: TableId, always: bool) -> bool {
         always || self.tables.get(table.index()).is_some_and(|table| table.index_cost < table.linear_cost)
     }
@@ -122,8 +122,8 @@ pub struct ScannedTextIndex {
     pub attribute: u32,
     /// The distinct normalized forms of the text in which literals are searched.
     pub forms: SmallVec<[TextForm; 1]>,
-    /// Whether the found literals decide some predicate only if the scanned (normalized) text
-    /// equals the text in the message.
+    /// Whether there is a predicate that the found literals decide only if normalization left the
+    /// text of the message unchanged.
     pub needs_unchanged_text: bool,
     /// Whether the text is scanned in one normalized form only, and this form only folds case. Such
     /// a text is folded in the scan buffer and not cached.
@@ -143,7 +143,7 @@ impl ScannedTextIndex {
 
     /// True if `prepared`, the normalized form `form` of the message text `text`, equals `text`.
     /// Always false if `needs_unchanged_text` is false, because no predicate needs the result then.
-    /// Also false for a normalization that may replace one character by several.
+    /// The result is also false if the normalization may replace one character by several.
     #[inline]
     pub fn is_message_text(&self, form: &TextForm, prepared: &[u8], text: &str) -> bool {
         self.needs_unchanged_text && form.mode.maps_single_chars() && prepared == text.as_bytes()
@@ -239,8 +239,8 @@ pub struct TableIndex {
     pub linear_cost: f64,
     /// Estimated cost in nanoseconds of a decision with the index.
     pub index_cost: f64,
-    /// Number of routes at the start of the table that may be tried before any lookup. This is done
-    /// while most of the recent messages matched one of these routes.
+    /// Number of routes at the start of the table that may be tried before any lookup. The routes
+    /// are tried first while most of the recent messages matched one of them.
     pub first_route_count: u32,
 }
 
@@ -260,8 +260,8 @@ pub enum PostingList {
     /// Posting list (the routes of one key) stored as a range of [`TableIndex::postings`], in the
     /// order in which the routes are tried.
     Range { start: u32, end: u32 },
-    /// Posting list with many routes. It is stored as a bitmap index, which excludes most of the
-    /// routes by the values of the message.
+    /// Posting list with many routes, stored as a bitmap index, which excludes most of the routes
+    /// by the values of the message.
     Bitmap(Box<Bitmap>),
 }
 

@@ -1,8 +1,8 @@
 //! The search through tables whose rules can jump to other tables with `goto`.
 //!
-//! The VM, the index, compiled code and live rules share the search through several tables. They
-//! differ only in how they search one table. The reference evaluator has its own search, so that
-//! tests can compare the results of two independent implementations.
+//! The VM, the index, compiled code and live rules share the search through several tables; only
+//! their search of one table differs. The reference evaluator has its own search, so that tests can
+//! compare the results of two independent implementations.
 
 use crate::bytecode::instr::Instr;
 use rulec_eval::decision::{Choice, Chosen};
@@ -77,8 +77,8 @@ pub trait Searcher {
     /// Searches the table of a position, beginning at this position.
     fn search_from(&mut self, from: Self::Position) -> SearchResult<Self::Position, Self::Rule>;
 
-    /// True if the table was searched before in this decision and selected nothing. It is then not
-    /// searched again.
+    /// True if the table was searched before in this decision and selected nothing. The table is
+    /// then not searched again.
     fn is_exhausted(&self, table: TableId) -> bool;
 
     /// Records that the table selected nothing in this decision, so that it need not be searched

@@ -2,10 +2,10 @@
 //! the rules read.
 //!
 //! After a few decisions with the same [`Scratch`], a decision allocates no memory. Registers, memo
-//! cells and text buffers are reused. They are stamped with the decision's number, so that none
-//! needs clearing. Computed values are in an arena that is reset before the next decision. Two
-//! exceptions allocate: values returned by host functions, and texts normalized for a predicate
-//! whose right side is not a constant.
+//! cells (cells for results) and text buffers are reused. Cells and buffers are stamped with the
+//! decision's number, so that none needs clearing. Computed values are in an arena that is reset
+//! before the next decision. Two exceptions allocate: values returned by host functions, and texts
+//! normalized for a predicate whose right side is not a constant.
 //!
 //! The VM is total. On bytecode that [`verify`](fn@crate::bytecode::verify) would refuse, it may
 //! give wrong results or run long, but it neither panics nor accesses memory out of bounds.
@@ -58,7 +58,7 @@ pub struct Vm<'a, M> {
     memo: Memo<'a>,
     texts: &'a mut PreparedTexts,
     /// For each code block whose value is cached, the decision and loop element for which the value
-    /// was computed. The value is valid only for these.
+    /// was computed. The value is valid only for this decision and element.
     cached: &'a mut [CachedValue],
     /// Id of the current element of the innermost loop; 0 outside loops. All loops of the decision
     /// share one sequence of ids. `last_element` is the last assigned id.

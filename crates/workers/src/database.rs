@@ -11,10 +11,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The config fields that a `DATABASE` node may have. The engine that runs the plan enforces
-/// `timeout`.
+/// The config fields that a `DATABASE` node may have. Code in this file does not read `timeout`:
+/// the engine that runs the plan enforces it.
 const CONFIG_FIELDS: [&str; 5] = ["query", "connection", "params", "parameters", "timeout"];
-/// The config fields that contain the parameter values of the query. Both names mean the same.
+/// The config fields that may contain the parameter values of the query: two names for the same
+/// field.
 const PARAMETER_FIELDS: [&str; 2] = ["params", "parameters"];
 /// Maximum size of all rows that one query returns, in bytes. Column names and texts count with
 /// their length, all other values with 8 bytes.
@@ -37,7 +38,8 @@ pub struct Database {
 }
 
 impl Database {
-    /// Creates a database from the path of an existing file. Opens the file once to check it.
+    /// Creates a database from the path of an existing file, for queries that may do what `access`
+    /// allows. Opens the file once to check it.
     ///
     /// # Errors
     /// If the file cannot be opened, or is not an SQLite database.

@@ -11,15 +11,15 @@ use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 
-/// The Python script that the interpreter runs. It reads the node's code and input, sets the
-/// limits, and then runs the code.
+/// The Python script that the interpreter runs. The script reads the node's code and input, sets
+/// the limits, and then runs the code.
 const RUNNER_SCRIPT: &str = include_str!("python.py");
 
 /// Maximum number of bytes of a process's error output that an error message quotes.
 const MAX_QUOTED_ERROR_BYTES: u64 = 2000;
 
-/// The config fields that a `PYTHON` node may have. The engine that runs the plan enforces
-/// `timeout`.
+/// The config fields that a `PYTHON` node may have. Code in this file does not read `timeout`: the
+/// engine that runs the plan enforces it.
 const CONFIG_FIELDS: [&str; 3] = ["code", "inputs", "timeout"];
 
 /// How Python code is run: the interpreter and the limits.

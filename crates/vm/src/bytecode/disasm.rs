@@ -1,6 +1,6 @@
 //! Prints bytecode as text, for tests that compare it with expected text, and for people who read
 //! it. Each instruction has one line, with the constants and names to which the instruction refers.
-//! Labels are addresses of instructions.
+//! A jump target is written as the address of an instruction.
 
 use crate::bytecode::chunk::{Chunk, MemberList, NO_ENTRY, Operand, PredCheck};
 use crate::bytecode::instr::{BlockKind, CmpJump, Instr, Pc, RegisterRange};

@@ -54,8 +54,8 @@ pub struct FieldLookup {
     /// For each object, the lookup of the slots that are its direct fields. The object is given by
     /// its index in [`Chunk::objects`], or `NO_ENTRY` for the message itself.
     pub objects: Vec<(u32, SlotsByName)>,
-    /// Ids of the slots that are not direct fields of an object in `objects`. The path of such a
-    /// slot continues with several keys after the object, or ends at the object.
+    /// Ids of the other slots. Such a slot is an object that is looked up once for several slots,
+    /// or lies more than one key below such an object.
     pub deeper: Vec<u32>,
 }
 

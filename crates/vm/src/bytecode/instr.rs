@@ -3,8 +3,9 @@
 //! route. *Values* compute into registers. A *slot* is a message field that the rules read.
 //!
 //! Jumps go forward only, within their block. So a block ends after at most as many steps as it has
-//! instructions. The only loops are [`Instr::Each`], [`Instr::Quantifier`] and the folds,
-//! which run another block once for each element of a list.
+//! instructions. The only loops are [`Instr::Each`], [`Instr::Quantifier`] and the instructions
+//! that compute a value from the elements of a list, such as [`Instr::Count`]. These run another
+//! block once for each element of a list.
 //!
 //! The call of the macro `instructions!` below lists everything that the verifier must know about
 //! an instruction. A new instruction needs a row in this list, and an arm in the dispatch loop and
@@ -29,9 +30,10 @@ pub type BlockId = u32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {
     Condition,
-    /// A block that computes a value. It ends in `Yield`.
+    /// A block that computes a value. It ends in the instruction `Yield`.
     Value,
-    /// A block that searches a table. It ends in `Default`, `Continue` or `Nothing`.
+    /// A block that searches a table. It ends in the instruction `Default`, `Continue` or
+    /// `Nothing`.
     Table,
 }
 
@@ -111,27 +113,32 @@ macro_rules! instructions {
 }
 
 instructions! {
-    /// Compares a message field with an integer, and jumps to `to` depending on the result.
+    /// Makes the comparison in `how` of a message field with an integer. Jumps to `to` if the
+    /// comparison has the result that `how` requires.
     Int in TEST_BLOCKS { how: CmpJump, slot: u16 => Slot, to: Pc => To, value: i64 };
-    /// Compares a message field with a float, and jumps to `to` depending on the result.
+    /// Makes the comparison in `how` of a message field with a float. Jumps to `to` if the
+    /// comparison has the result that `how` requires.
     Float in TEST_BLOCKS { how: CmpJump, slot: u16 => Slot, to: Pc => To, value: f64 };
-    /// Checks whether a message field is `true`, and jumps to `to` depending on the result.
-    Truth in TEST_BLOCKS { on: JumpOn => On, slot: u16 => Slot, to: Pc => To };
-    /// Checks whether a message field is missing, and jumps to `to` depending on the result.
-    Missing in TEST_BLOCKS { on: JumpOn => On, slot: u16 => Slot, to: Pc => To };
-    /// Checks whether a message field equals a constant text, and jumps to `to` depending on the
+    /// Checks whether a message field is `true`, and jumps to `to` if the set `on` contains the
     /// result.
+    Truth in TEST_BLOCKS { on: JumpOn => On, slot: u16 => Slot, to: Pc => To };
+    /// Checks whether a message field is missing, and jumps to `to` if the set `on` contains the
+    /// result.
+    Missing in TEST_BLOCKS { on: JumpOn => On, slot: u16 => Slot, to: Pc => To };
+    /// Checks whether a message field equals a constant text, and jumps to `to` if the set `on`
+    /// contains the result.
     Text in TEST_BLOCKS { on: JumpOn => On, slot: u16 => Slot, to: Pc => To, string: u32 => String };
-    /// Evaluates any predicate, and jumps to `to` depending on the result.
+    /// Evaluates any predicate, and jumps to `to` if the set `on` contains the result.
     Test in TEST_BLOCKS { on: JumpOn => On, to: Pc => To, pred: u32 => Pred };
     /// Evaluates a predicate that several conditions use, at most once per decision. Jumps to `to`
-    /// depending on the result.
+    /// if the set `on` contains the result.
     Memo in TEST_BLOCKS { on: JumpOn => On, to: Pc => To, pred: u32 => Pred };
     /// Evaluates a condition that several conditions share and that has its own block. Jumps to
-    /// `to` depending on the result, which is true or false, never unknown.
+    /// `to` if the set `on` contains the result, which is true or false, never unknown.
     Shared in TEST_BLOCKS { on: JumpOn => On, to: Pc => To, shared: u32 => Shared };
-    /// Evaluates a condition over the elements of a list, and jumps to `to` depending on the
-    /// result, which is true or false, never unknown.
+    /// Evaluates a condition for the elements of a list: whether it is true for any or, depending
+    /// on the loop, for all of them. Jumps to `to` if the set `on` contains the result, which is
+    /// true or false, never unknown.
     Each in TEST_BLOCKS { on: JumpOn => On, to: Pc => To, each: u32 => Loop };
     /// Jumps to the address `to` unconditionally.
     Jump in ANY_BLOCK { to: Pc => To };
@@ -155,7 +162,8 @@ instructions! {
     Slot in VALUE_BLOCKS { dst: Reg => Register, slot: u32 => Slot };
     /// Loads a constant into the register `dst`.
     Const in VALUE_BLOCKS { dst: Reg => Register, constant: u32 => Const };
-    /// Loads the current element of the loop at a nesting level into the register `dst`.
+    /// Loads the current element of the enclosing loop with the nesting level `level` into the
+    /// register `dst`.
     Var in VALUE_BLOCKS { dst: Reg => Register, level: u32 => Level };
     /// Runs another block, unless its value is cached, and stores the value of the block in the
     /// register `dst`.
@@ -193,8 +201,8 @@ instructions! {
     /// Loads the list of recorded messages, which rules read as `history`, into the register `dst`.
     History in VALUE_BLOCKS { dst: Reg => Register };
     /// Selects some of the recorded messages in `list`, such as the messages of the last hour.
-    /// `bound` and `operand` define the selection. The bound `Hashed` selects no messages: the
-    /// instruction then computes the hash of the operand.
+    /// `bound` and `operand` define the selection. With the bound `Hashed`, the instruction selects
+    /// nothing, and computes the hash of the operand instead.
     Window in VALUE_BLOCKS { bound: WindowBound, dst: Reg => Register, list: Reg => Register, operand: Reg => Register };
     /// Evaluates the quantifier `any` or `all` over a list to a bool; missing if the result is
     /// unknown. The loop's body yields true if the condition is true for an element. The block

@@ -1,6 +1,6 @@
 //! The conditions of jump instructions: [`JumpOn`] is a set of results of a predicate (true, false,
-//! unknown). [`CmpJump`] is a comparison with its wanted result. An instruction jumps if its
-//! predicate or comparison has such a result.
+//! unknown). [`CmpJump`] is a comparison with the result (true or false) on which to jump. An
+//! instruction jumps if its predicate or comparison has such a result.
 
 use rulec_lang::operators::Op;
 use rulec_lang::value::Tri;
@@ -9,8 +9,8 @@ use std::cmp::Ordering;
 /// The set of results of a predicate (true, false or unknown; see [`Tri`]) on which an instruction
 /// jumps.
 ///
-/// Only four sets occur. The wanted result of a predicate is true or false, never unknown. The jump
-/// is taken either on the wanted result, or on the two other results.
+/// Only four of the sets occur. A set contains either one of the results true and false, or all
+/// results except that one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct JumpOn(u8);
 
@@ -123,8 +123,8 @@ impl Comparison {
 pub struct CmpJump(u8);
 
 impl CmpJump {
-    /// Creates a jump that is taken if the comparison is true or, with `jump_if` false, if the
-    /// comparison is false.
+    /// Creates a jump that is taken if the comparison `cmp` is true or, with `jump_if` false, if
+    /// the comparison is false.
     pub fn new(cmp: Comparison, jump_if: bool) -> CmpJump {
         CmpJump(cmp.0 | (u8::from(jump_if) << 3))
     }

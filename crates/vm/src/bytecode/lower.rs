@@ -46,7 +46,7 @@ pub enum LowerError {
     /// sort.
     TooLarge(Message),
     /// The normal form refers to a condition or value that does not exist, or one of them contains
-    /// itself.
+    /// itself. The text names the error, such as "unknown value".
     Malformed(&'static str),
 }
 
@@ -270,8 +270,8 @@ impl Lowering<'_> {
     }
 
     /// Prepares a condition, whose id is `cond`, before the code that uses it is emitted. If the
-    /// condition is a quantifier, adds its loop to the chunk. If several users share the condition,
-    /// emits a block for it.
+    /// condition is a quantifier, adds its loop to the chunk. If several parts of the program use
+    /// the condition, emits a block for it.
     fn prepare_cond(&mut self, cond: u32) -> Result<(), LowerError> {
         let id = CondId(cond);
         if let NCond::Each { all, list, kinds, body, level, nest } = *find_cond(self.normal, id)? {

@@ -1,7 +1,7 @@
 //! Run-time data that a chunk does not store: compiled regular expressions, searchers, automata,
 //! and sets. The data is built when the rules are loaded, and no search in the data allocates
-//! memory. Loading only checks that regular expressions are valid. Each is compiled at its first
-//! use, see [`LazyRegex`].
+//! memory. Loading only checks that a regular expression is valid; the expression is compiled at
+//! its first use, see [`LazyRegex`].
 
 use crate::bytecode::chunk::{Anchor, Chunk, Keywords, Search};
 use crate::bytecode::lower::LowerError;
@@ -96,7 +96,7 @@ enum CompiledKeywords {
     /// Operator `contains word`: searchers for whole words. There is one searcher for each keyword,
     /// or a single one if there are many keywords.
     Words(Box<[WordSearcher<'static>]>),
-    /// Operator `starts_with`: the texts with which a text may begin.
+    /// Operator `starts_with`: the prefixes with which a text is compared.
     Prefixes(Box<[Box<str>]>),
     /// Operator `ends_with`; also the operator `starts_with` if it requires a whole word. Contains
     /// the keywords, and a function that reports whether a text starts or ends with a keyword.
@@ -269,8 +269,8 @@ impl MemberSet {
 mod tests {
     use super::*;
 
-    /// An occurrence inside a longer word may overlap an occurrence as a whole word. The search
-    /// must find the whole word.
+    /// A keyword that occurs inside a longer word may overlap its occurrence as a whole word. The
+    /// search must find the whole word.
     #[test]
     fn overlapping_words_are_found() {
         for extra in [0, MIN_AUTOMATON_KEYWORDS] {

@@ -7,8 +7,8 @@
 //!   smaller ids.
 //! - The nesting of blocks and the jumps between tables are bounded.
 //!
-//! Bytecode loaded from outside must be verified. Bytecode from our own lowering is verified too,
-//! because the limits on nesting are checked only here.
+//! Bytecode must be verified if anything but our own lowering created it. Bytecode from our own
+//! lowering is verified too, because the limits on nesting are checked only here.
 
 use crate::bytecode::chunk::{Block, Chunk, HistoryLoop, NO_ENTRY, Operand, PredCheck, TableCode};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr, OperandReference, Pc, RegisterRange};
@@ -72,8 +72,8 @@ pub enum BytecodeLocation {
     Entry(&'static str, usize),
 }
 
-/// Checks every property of a chunk (stored bytecode) that the VM relies on. The error names the
-/// first violation.
+/// Checks every property of a chunk (the bytecode of a program) that the VM relies on. The error
+/// names the first violation.
 pub fn verify(chunk: &Chunk) -> Result<(), VerifyError> {
     let verifier = Verifier { chunk };
     verifier.verify_data()?;
@@ -159,8 +159,8 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// Verifies the predicates, values, loops and shared conditions. These refer to operands and
-    /// blocks.
+    /// Verifies the entries of the chunk that refer to operands and blocks: predicates, values,
+    /// loops and shared conditions.
     fn verify_operand_users(&self) -> Result<(), VerifyError> {
         let chunk = self.chunk;
         for (id, pred) in chunk.preds.iter().enumerate() {

@@ -19,8 +19,8 @@ use rulec_sema::normal::{CondId, NCond, NRoute, Normal};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A key is used alone, without considering a bitmap, if at most this fraction of messages has the
-/// key. Such a key already excludes its routes for nearly all messages.
+/// A key is used without comparing its cost with a bitmap if at most this fraction of messages has
+/// the key. Such a key already excludes its routes for nearly all messages.
 const MAX_KEY_ONLY_PROBABILITY: f64 = 0.01;
 /// A key (a fact by which routes are found) is not used if at least this fraction of messages has
 /// it. Such a key would exclude its routes for too few messages.
@@ -97,8 +97,9 @@ pub(super) struct AccessSelection<'n> {
     /// For each set of atoms (facts about a message), in how many possible choices of keys the set
     /// occurs, counted over all routes.
     set_uses: Vec<u32>,
-    /// The best choice of keys of each disjunction seen so far; `None` if it has no keys. Many
-    /// routes may contain one disjunction, such as a definition with a thousand operands.
+    /// The best choice of keys of each disjunction seen so far; `None` if the disjunction has no
+    /// keys. Cached, because many routes may share a disjunction, such as a `def` with a thousand
+    /// operands.
     disjunction_choices: RefCell<HashMap<CondId, Option<KeyChoice>, foldhash::fast::FixedState>>,
 }
 
@@ -131,9 +132,9 @@ impl<'n> AccessSelection<'n> {
         selected.into_iter().map(|(access, _)| access).collect()
     }
 
-    /// Avoids the lookup of attributes (message values) that only few routes need. These routes get
-    /// another access path if the total cost is then lower. `selected` has the access path of each
-    /// route, with its cost in nanoseconds.
+    /// Avoids the lookup of an attribute (message value) that only few routes need: gives these
+    /// routes another access path if the total cost is then lower. `selected` has the access path
+    /// of each route, with its cost in nanoseconds.
     fn avoid_rare_lookups(&self, routes: &[NRoute], selected: &mut [(RouteAccess, f64)]) {
         let mut routes_by_attribute: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         let (mut bitmap_attributes, mut subjects) = (BTreeSet::new(), BTreeSet::new());

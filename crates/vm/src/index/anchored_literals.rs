@@ -101,7 +101,8 @@ fn outer_eight(text: &[u8], at: Anchor) -> Option<u64> {
 
 impl EdgeLiterals {
     /// Builds the lookup from literals and their ids. Each literal has one to [`MAX_LITERAL_BYTES`]
-    /// bytes. Returns `None` if there is no literal.
+    /// bytes, and must be at the edge `anchor` (start or end) of a text. Returns `None` if there is
+    /// no literal.
     pub fn new(anchor: Anchor, literals: &[(&str, u32)]) -> Option<Box<EdgeLiterals>> {
         if literals.is_empty() {
             return None;

@@ -13,7 +13,7 @@ use rulec_sema::normal::TestKind;
 use std::cmp::Ordering;
 use std::slice;
 
-/// A number that is a constant in a rule. Integers and floats are ordered together.
+/// A number that is a constant in a rule. Integers and floats are ordered by their numeric values.
 #[derive(Clone, Copy, Debug)]
 pub enum RuleNumber {
     Int(i64),
@@ -67,7 +67,7 @@ pub struct ListElements {
 
 impl ClassPredicate {
     /// Returns the predicate with the index `pred` as a `ClassPredicate`, and its text mode. `None`
-    /// if the predicate's result depends on more than the equivalence class of its value.
+    /// if the predicate's result depends on more than the equivalence class of one value.
     pub fn from_pred(chunk: &Chunk, pred: u32) -> Option<(ClassPredicate, TextMode)> {
         let pred = chunk.preds.get(pred as usize)?;
         let constant = |id: u32| chunk.consts.get(id as usize).map(|constant| constant.value());
@@ -105,7 +105,7 @@ impl ClassPredicate {
         }
     }
 
-    /// Returns the constant texts with which the predicate compares its value.
+    /// Returns the constant texts with which the predicate compares the value that it reads.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let texts = match self {
             ClassPredicate::Text(text) => slice::from_ref(text),
@@ -115,7 +115,7 @@ impl ClassPredicate {
         texts.iter().map(|text| &**text)
     }
 
-    /// Returns the constant numbers with which the predicate compares its value.
+    /// Returns the constant numbers with which the predicate compares the value that it reads.
     pub fn numbers(&self) -> impl Iterator<Item = RuleNumber> {
         let numbers = match self {
             ClassPredicate::Compare(_, number) => slice::from_ref(number),
@@ -229,7 +229,7 @@ fn exact_float(int: i64) -> Option<f64> {
 }
 
 impl ValueClasses {
-    /// Builds the classes of an attribute's values from the constants of the predicates on it.
+    /// Builds the classes of an attribute's values. `texts` and `numbers` are constants of rules.
     pub fn new<'a>(
         texts: impl IntoIterator<Item = &'a str>,
         numbers: impl IntoIterator<Item = RuleNumber>,
@@ -324,8 +324,8 @@ impl ValueClasses {
         self.texts.get(text.as_bytes())
     }
 
-    /// Returns the result of a predicate for all values of a class; `None` if different values of
-    /// the class may give different results.
+    /// Returns the result of the predicate `test` for all values of a class; `None` if different
+    /// values of the class may give different results.
     pub fn result_for_class(&self, test: &ClassPredicate, class: ClassId) -> Option<Tri> {
         if class == OTHER_CLASS {
             return match test {
@@ -360,8 +360,8 @@ impl ValueClasses {
         })
     }
 
-    /// Splits the class ids into ranges, so that the predicate has the same result for all classes
-    /// of a range. Appends the first id of each range to `into`.
+    /// Splits the class ids into ranges, so that the predicate `test` has the same result for all
+    /// classes of a range. Appends the first id of each range to `into`.
     pub fn collect_class_bounds(&self, test: &ClassPredicate, into: &mut Vec<ClassId>) {
         into.extend([
             MISSING_CLASS,
@@ -387,7 +387,7 @@ impl ValueClasses {
 mod tests {
     use super::*;
 
-    /// Returns the result of a predicate according to the functions that implement the operators.
+    /// Returns the result of the predicate `test` by the functions that implement the operators.
     fn expected_result(test: &ClassPredicate, value: Value<'_>) -> Tri {
         match test {
             ClassPredicate::Truth => rulec_lang::operators::implementations::value_to_tri(value),

@@ -12,7 +12,7 @@ use super::attribute::ClassId;
 use super::ranges::{ClassRanges, ValueRanges};
 use std::ops::Range;
 
-/// A bitmap index of some routes. It has a column for each attribute (a message value). A column
+/// A bitmap index of some routes, with a column for each attribute (a message value). A column
 /// consists of rows, and each route has one bit in every row.
 #[derive(Clone, Debug, Default)]
 pub struct Bitmap {
@@ -38,8 +38,8 @@ pub struct Column {
     /// row.
     row_starts: Vec<ClassId>,
     /// For each equivalence class of values, the number of the row that covers it. To limit the
-    /// memory, the list may lack the highest classes. Their rows are found by a search in
-    /// `row_starts`.
+    /// memory, the list may lack the highest classes; the rows of these classes are found by a
+    /// search in `row_starts`.
     row_by_class: Box<[u8]>,
     /// The bits of all rows of the column, one row after another: one bit per route, 64 per word.
     bits: Vec<u64>,
@@ -55,8 +55,8 @@ pub struct Column {
 ///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MAX_COLUMN_ROWS: usize = 256;
-/// An attribute (a message value) gets a column (bits in the index) if at least one in this number
-/// of routes reads the value. Otherwise the column would exclude too few routes.
+/// Minimum fraction of the routes that must read an attribute (a message value) to give it a column
+/// (bits in the index): one in this number. Any other column would exclude too few routes.
 const MIN_COLUMN_ROUTE_SHARE: usize = 50;
 /// Maximum number of columns (bits for one message value each) of a bitmap index. More columns
 /// would cost more time than they save.
@@ -72,9 +72,10 @@ const BLOCK_ROUTES: usize = 64 * CHUNK_WORDS * 64;
 ///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MIN_SORTED_ROUTES: usize = BLOCK_ROUTES / 2;
-/// Minimum ratio of the number of rows in a column to the number of rows that include an average
-/// route. A row covers a range of values, and includes the routes that may match them. With a lower
-/// ratio, routes are not sorted: many routes of a block would remain candidates in any order.
+/// Minimum ratio of the number of rows in a column to the average number of these rows that include
+/// one route. A row covers a range of values, and includes the routes that may match them. With a
+/// lower ratio, routes are not sorted: in any order, many routes of a block would remain
+/// candidates.
 ///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MIN_ROWS_PER_PASSING_ROW: usize = 8;
@@ -153,9 +154,9 @@ impl Bitmap {
     }
 }
 
-/// Sort key of a route, so that routes with similar conditions become adjacent. It has a column,
-/// the first and last row of this column that include the route, and the percentage of rows that
-/// include it.
+/// Sort key of a route, so that routes with similar conditions become adjacent. The key has a
+/// column, and the percentage of the column's rows that include the route. It also has the first
+/// and last of these rows.
 struct SortKey {
     percent: usize,
     column: usize,
@@ -258,9 +259,10 @@ impl Column {
         self.summaries = self.bits.chunks(words).flat_map(row_summary).collect();
     }
 
-    /// Returns the summary of the row that covers an equivalence class of values. It has one word
-    /// for each block (group of `BLOCK_ROUTES` routes). Each set bit of a word marks a chunk of the
-    /// row's words in which some bit is set. `blocks` is the number of blocks of the bitmap.
+    /// Returns the summary of the row that covers an equivalence class of values. The summary has
+    /// one word for each block (group of `BLOCK_ROUTES` routes). Each set bit of a word marks a
+    /// chunk of the row's words in which some bit is set. `blocks` is the number of blocks of the
+    /// bitmap.
     #[inline]
     pub fn chunk_summary(&self, class: ClassId, blocks: usize) -> &[u64] {
         let row = self.row_index(class);
@@ -319,8 +321,8 @@ fn row_of_each_class(row_starts: &[ClassId], words: usize) -> Box<[u8]> {
 mod tests {
     use super::*;
 
-    /// The list that maps classes to rows goes up to the first class of the last row. It is cut
-    /// only if it would take much memory compared with the rows.
+    /// The list that maps classes to rows goes up to the first class of the last row. The list is
+    /// cut only if it would take much memory compared with the rows.
     #[test]
     fn row_numbers_are_listed_for_few_classes() {
         assert_eq!(*row_of_each_class(&[0, 3, 9], 1), [0, 0, 0, 1, 1, 1, 1, 1, 1, 2]);

@@ -26,7 +26,7 @@ pub const GUARD_CHECK_NS: f64 = 1.25;
 pub const BITMAP_NS_PER_ROUTE: f64 = 0.05;
 /// Cost in nanoseconds of looking up a field that the message does not have.
 const ABSENT_VALUE_NS: f64 = 2.0;
-/// Assumed number of fields in a message. It does not depend on how many fields the rules read.
+/// Assumed number of fields in a message, whatever the number of fields that the rules read.
 const ASSUMED_MESSAGE_FIELDS: f64 = 20.0;
 /// Cost in nanoseconds of intersecting one word (64 bits) of a bitmap.
 pub const BITMAP_WORD_NS: f64 = 0.4;
@@ -57,9 +57,10 @@ pub fn linear_search_cost(normal: &Normal, conds: impl Iterator<Item = CondId>) 
     conds.map(|cond| condition_cost(normal, cond)).sum::<f64>() * AVERAGE_TRIED_SHARE
 }
 
-/// Returns the number of routes at the start of a table to try before an index lookup. Together,
-/// these routes cost no more than a decision with the index (`indexed`, in nanoseconds). But the
-/// number is at least the minimum, and at most the maximum, of the range `FIRST_ROUTE_COUNT`.
+/// Returns the number of routes at the start of a table to try before an index lookup. `conds` are
+/// the conditions of the table's routes. Together, the routes to try cost no more than a decision
+/// with the index (`indexed`, in nanoseconds). But the number is at least the minimum, and at most
+/// the maximum, of the range `FIRST_ROUTE_COUNT`.
 pub fn first_route_count(normal: &Normal, conds: impl Iterator<Item = CondId>, indexed: f64) -> u32 {
     let mut cost = 0.0;
     let cheap_conds = conds.take(*FIRST_ROUTE_COUNT.end()).take_while(|cond| {

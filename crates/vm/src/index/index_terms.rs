@@ -39,9 +39,9 @@ pub struct Subject {
     pub pred: u32,
     /// Whether the text is case-folded before the scan. If it is, the literals are folded too.
     pub fold: bool,
-    /// Whether the text is scanned as it is or, if `fold` is set, only case-folded.
+    /// Whether the text is also scanned as it is or, if `fold` is set, with only its case folded.
     pub plain: bool,
-    /// Further modes in which the text is scanned, with Unicode normalization or full case folding.
+    /// The text is also scanned in these modes, with Unicode normalization or full case folding.
     pub modes: Vec<TextMode>,
     /// The id within this text of each literal, by the literal's required position and its text.
     pub literals: HashMap<(Anchor, Box<str>), u32, foldhash::fast::FixedState>,
@@ -99,8 +99,8 @@ pub struct IndexAtoms<'c> {
     sets: HashMap<Box<[IndexAtom]>, SetId, foldhash::fast::FixedState>,
     /// For each set of atoms (facts), the estimated probability that a message has one of them.
     pub likelihood: Vec<f64>,
-    /// For each predicate, the sets of atoms (facts about a message) that it requires. If it is
-    /// true, the message has an atom of each set.
+    /// For each predicate, the sets of atoms (facts about a message) that it requires. If the
+    /// predicate is true, the message has an atom of each set.
     sets_by_pred: Vec<Option<Box<[SetId]>>>,
     /// For each predicate, the literals in a text that decide its result, if there are any.
     pub literals: Vec<Option<DecidingLiterals>>,
@@ -242,8 +242,8 @@ impl<'c> IndexAtoms<'c> {
         self.chunk.slots.get(slot.index()).map_or("", |slot| &slot.name)
     }
 
-    /// Returns the [`ClassPredicate`] that is equivalent to predicate number `pred`, with its
-    /// attribute id, if there is one. Its result follows from the equivalence class of one value.
+    /// Returns the [`ClassPredicate`] (decided by the equivalence class of one value) that is
+    /// equivalent to predicate number `pred`, with its attribute id; `None` if there is none.
     pub fn simple_test(&self, pred: u32) -> Option<&(ClassPredicate, u32)> {
         self.simple_tests.get(pred as usize)?.as_ref()
     }
@@ -300,7 +300,7 @@ impl<'c> IndexAtoms<'c> {
     }
 
     /// Returns the prefilters of predicate number `pred`: the sets of literals of which a text must
-    /// contain one for the predicate to be true. Empty if it has none.
+    /// contain one for the predicate to be true. The list is empty if no literal is required.
     fn literal_prefilters(&self, pred: usize) -> Vec<Prefilter> {
         let pred = &self.chunk.preds[pred];
         match pred.check {
@@ -360,7 +360,7 @@ impl<'c> IndexAtoms<'c> {
     }
 
     /// Builds the set of atoms (alternative facts) that predicate number `pred`, a comparison with
-    /// constants, requires; `None` if it requires none, so that it cannot provide a key.
+    /// constants, requires. `None` if no fact is required, so that the predicate provides no key.
     fn class_atom_set(&mut self, pred: usize) -> Option<SetId> {
         let (test, attribute) = self.simple_tests[pred].as_ref()?;
         let classes = &self.attributes[*attribute as usize].classes;
@@ -383,7 +383,7 @@ impl<'c> IndexAtoms<'c> {
     }
 
     /// True if the elements of the list in `LEFT in LIST` can be keys: all are texts or numbers,
-    /// and `LEFT` cannot be a time or decimal, which would equal texts in several notations.
+    /// and `LEFT` is no time or decimal, which equals several texts, such as `1.5` and `1.50`.
     fn elements_can_be_keys(&self, pred: usize) -> bool {
         let pred = &self.chunk.preds[pred];
         let PredCheck::Members(id) = pred.check else {

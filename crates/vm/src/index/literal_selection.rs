@@ -1,6 +1,6 @@
 //! Selects the literals that texts are searched for: the keys of the index, and literals that
-//! decide a predicate and are long enough to be rare. Each literal costs time for every text. A
-//! scanner with shorter literals must also probe more positions of a text.
+//! decide a predicate and are long enough to be rare. Every literal slows down the scan of every
+//! text. Short literals cost most, because the scan must then look at more positions of a text.
 
 use super::index_terms::{DecidingLiterals, IndexAtoms, LAST_IN_GROUP};
 use rulec_lang::operators::Anchor;

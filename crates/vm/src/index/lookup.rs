@@ -76,10 +76,11 @@ pub struct LookupBuffers {
     first_routes_score: Cell<u8>,
 }
 
-/// Flag in the cell of a scanned text: the scanned (normalized) form equals the text in the
-/// message.
+/// Flag in an entry of [`LookupBuffers::subject_epochs`], for one scanned text: the scanned
+/// (normalized) form equals the text in the message.
 const UNCHANGED_TEXT_FLAG: u32 = 1;
-/// Flag in the cell of a scanned text: the text was scanned in one normalized form only.
+/// Flag in an entry of [`LookupBuffers::subject_epochs`], for one scanned text: the text was
+/// scanned in one normalized form only.
 const SINGLE_FORM_FLAG: u32 = 2;
 
 /// Factor that separates near from far ranks. If none of a table's first `n` routes matches, the
@@ -96,8 +97,8 @@ const HOT_SCORE: u8 = 8;
 const MAX_HOT_SCORE: u8 = 12;
 
 impl LookupBuffers {
-    /// Starts the lookups of a decision. `epoch` is the decision's number, a multiple of four,
-    /// because the two lowest bits of a cell may be flags.
+    /// Starts the lookups of a decision. `epoch` is the decision's number. It is a multiple of
+    /// four, because the buffers store it with flags in its two lowest bits.
     #[inline]
     pub fn begin_decision<'a>(&'a mut self, index: &'a Index, epoch: u32) -> Lookup<'a> {
         grow_to_len(&mut self.literal_epochs, index.literal_count as usize);
@@ -108,7 +109,8 @@ impl LookupBuffers {
         Lookup { index, buffers: self, epoch }
     }
 
-    /// Clears the decision numbers (epochs) in all cells, so that no cell counts as written.
+    /// Clears the decision numbers (epochs) in all entries of the buffers, so that no entry counts
+    /// as written by a decision.
     pub fn clear_epochs(&mut self) {
         for stamps in [
             &mut self.literal_epochs,

@@ -18,20 +18,21 @@ use rulec_lang::operators::Anchor;
 /// Alternative literals: if a predicate is true, the text contains at least one of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prefilter {
-    /// The literals, sorted and normalized as the predicate normalizes the text. None is empty, and
-    /// none contains another literal of the list.
+    /// The literals, sorted and normalized as the predicate normalizes the text. No literal is
+    /// empty. If there are few literals, none contains another one.
     pub literals: Vec<String>,
     /// Where in the text the literals must be: anywhere, at the start or at the end.
     pub anchor: Anchor,
     /// Whether the literals must be searched in the case-folded text, although the predicate's text
-    /// mode does not fold. This happens for regular expressions that ignore case.
+    /// mode does not fold. True only for regular expressions that ignore case.
     pub folded: bool,
     /// Whether the predicate is true for every text that contains one of the literals.
     pub exact: bool,
 }
 
-/// Maximum number of alternative literals that are derived from a regular expression. Also the
-/// maximum number of literals that are compared in pairs to remove those that contain another one.
+/// Maximum number of alternative literals that are derived from a regular expression. In a list
+/// with more literals, those that contain another one are not removed, because every pair would be
+/// compared.
 const MAX_ALTERNATIVES: usize = 64;
 /// Maximum number of texts that are listed for a subexpression of a regular expression. If a
 /// subexpression can match more texts, only literals that these texts must contain are derived.
@@ -48,9 +49,9 @@ const MAX_PREFILTERS: usize = 6;
 /// Measured in benches/notes/literal-scan.md, "Literals to scan for".
 const MIN_EXTRA_LITERAL_BYTES: usize = 3;
 
-/// Returns sets of literals. For the predicate to be true, a text must contain at least one literal
-/// of each set. There are several sets for `contains all` and for patterns, and none if no literal
-/// is required.
+/// Returns the prefilters (sets of literals) of a text predicate with these keywords. For the
+/// predicate to be true, a text must contain at least one literal of each set. There are several
+/// sets for `contains all` and for patterns, and none if no literal is required.
 pub fn find_prefilters(keywords: &Keywords) -> Vec<Prefilter> {
     let Keywords { search, all, mode, words, .. } = keywords;
     let prepare_word = |word: &str| mode.prepare(word).into_owned();
@@ -105,9 +106,9 @@ fn union_prefilter(parts: Vec<Prefilter>) -> Option<Prefilter> {
     Some(Prefilter { literals: remove_implied_literals(literals, anchor)?, anchor, folded, exact: false })
 }
 
-/// Removes each literal that contains another literal of the list. The search for the shorter
-/// literal also finds every text with the longer one. Returns `None` if a literal is empty, or if
-/// there are no literals.
+/// Removes each literal that contains another literal of the list at `anchor`, unless the list has
+/// more than [`MAX_ALTERNATIVES`] literals. The search for the shorter literal also finds every
+/// text with the longer one. Returns `None` if a literal is empty, or if there are no literals.
 fn remove_implied_literals(mut literals: Vec<String>, anchor: Anchor) -> Option<Vec<String>> {
     literals.sort_unstable_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
     literals.dedup();
@@ -167,7 +168,7 @@ fn shortest_len(literals: &[String]) -> usize {
 
 /// Facts about the texts that a subexpression of a regular expression matches.
 enum LiteralFacts {
-    /// The complete list of the texts that the subexpression matches. Used if the list is short.
+    /// The complete list of the texts that the subexpression matches, if the list is short.
     Exact(Vec<String>),
     /// Sets of literals. Each text that the subexpression matches contains at least one literal of
     /// every set.

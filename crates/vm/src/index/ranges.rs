@@ -124,8 +124,8 @@ impl<'n> RangeAnalysis<'n> {
         }
     }
 
-    /// Returns the ranges of a value's classes for which all of the conditions may be true.
-    /// Precondition: the conditions read only this value.
+    /// Returns the ranges of an attribute's classes for which all of the conditions `parts` may be
+    /// true. Precondition: the conditions read only this attribute (a message value).
     fn cached_ranges(&self, attribute: u32, parts: &[CondId]) -> ClassRanges {
         if let Some(known) = self.cache.borrow().get(parts) {
             return known.clone();

@@ -3,9 +3,9 @@
 //!
 //! A literal is found by its grams (short sequences of its bytes) that are rare in texts. A literal
 //! has several consecutive grams, so that only every second, third or fourth position of a text
-//! must be probed. The shortest literal determines this step. The search has three stages, each of
-//! which leaves few candidates. The first two stages have hardly any branches that depend on the
-//! text, because a mispredicted branch costs as much as ten probes.
+//! must be probed. The distance between probed positions depends on the shortest literal. The
+//! search has three stages, each of which leaves few candidates. The first two stages have hardly
+//! any branches that depend on the text, because a mispredicted branch costs as much as ten probes.
 //!
 //! 1. `probes`: finds positions where a gram may begin. One table lookup for each position, by a
 //!    hash of four bytes.
@@ -62,13 +62,13 @@ pub struct Scanner {
     literal_count: u32,
 }
 
-/// Working memory of a scan. It is reused without clearing, because clearing would take as long as
-/// reading a short text. A scan reads only bytes that it has written itself.
+/// Working memory of a scan. The memory is reused without clearing, because clearing would take as
+/// long as reading a short text. A scan reads only bytes that it has written itself.
 #[derive(Clone, Debug)]
 pub struct ScanBuffers {
-    /// The bytes that are scanned in this buffer instead of the text itself. These are a whole
-    /// folded text, or the last bytes of an unfolded text, fewer than [`WINDOW_BYTES`]. During a
-    /// scan, [`PADDING_BYTES`] zeros follow them.
+    /// The bytes that are scanned in this buffer instead of the text itself: a whole folded text,
+    /// or the last bytes of an unfolded text, fewer than [`WINDOW_BYTES`]. During a scan,
+    /// [`PADDING_BYTES`] zeros follow these bytes.
     text_end: [u8; WINDOW_BYTES + PADDING_BYTES],
     positions: ProbePositions,
     grams: [GramPosition; GRAM_BUFFER_LEN],

@@ -16,7 +16,8 @@ pub struct Tombstones {
 #[derive(Debug)]
 struct RemovedRoutes {
     route_count: usize,
-    /// For each route, the version that removed it. Allocated with the first removed route.
+    /// For each route, the version that removed it; 0 if the route was not removed. The list is
+    /// allocated when the first route is removed.
     versions: OnceLock<Box<[AtomicU64]>>,
 }
 

@@ -50,7 +50,7 @@ pub struct SlotFiller<'a> {
     /// keys that neither the rules nor the input contract refer to.
     keys: SmallVec<[&'a str; 32]>,
     /// One bit for each path (sequence of keys) of the plan: whether the message already has a
-    /// value at the path. Used to find duplicate keys.
+    /// value at the path. A second value at the same path means a duplicate key.
     pub seen: Vec<u64>,
     /// Order of the keys in the last message, used to predict the next key. There are two entries
     /// for each path. In the last message, the first entry was the first child of the path, and the
@@ -176,9 +176,9 @@ impl<'a> SlotFiller<'a> {
         self.put_converted(node, value)
     }
 
-    /// Stores a value at a path. This is the slow path of [`SlotFiller::put_value`]. It is for
-    /// values that several slots read, or whose kind the slot or the contract does not accept as it
-    /// is. Returns 1 if the contract requires the field, else 0.
+    /// Stores a value at a path, for the cases that [`SlotFiller::put_value`] does not handle:
+    /// several slots read the path, or the value must be converted or checked first. Returns 1 if
+    /// the input contract requires the field and the value is not missing, else 0.
     #[inline(never)]
     fn put_converted(&mut self, node: u32, value: Value<'a>) -> u32 {
         let Some(node) = self.plan.node(node) else {
@@ -217,16 +217,17 @@ impl<'a> SlotFiller<'a> {
         }
     }
 
-    /// Checks at the end of an object that the object has all fields that the contract requires.
-    /// `node` is the path of the object, and `given` is the number of required fields that it has.
+    /// Checks at the end of an object that the object has all fields that the input contract
+    /// requires. `node` is the path of the object, and `given` is the number of required fields
+    /// that it has.
     #[inline]
     pub fn end_object(&mut self, node: u32, given: u32) {
         self.satisfies_contract &= self.plan.node(node).is_none_or(|node| node.required <= given);
     }
 
     /// Stores a list or object, whose path is `node`, after all its elements or fields have been
-    /// read. Also stores the values of slots that read fields inside it. Returns 1 if the contract
-    /// requires this field, else 0.
+    /// read. Also stores the values of slots that read fields inside it. Returns 1 if the input
+    /// contract requires this field, else 0.
     pub fn put_built(&mut self, node: u32, value: Value<'a>) -> u32 {
         let required = self.put_value(node, value);
         if let (Value::Entries(_), Some(info)) = (value, self.plan.node(node)) {

@@ -1,6 +1,6 @@
 //! The plan for reading messages: for each path (a sequence of keys), the slots that read it, and
 //! the declared field. A *slot* is a field that rules read, together with the kinds of value that
-//! they accept. Built once per rule set.
+//! they accept. The plan is built once per rule set.
 
 use rulec_base::json::DecimalPaths;
 use rulec_base::text::texts::TextIds;
@@ -8,8 +8,8 @@ use rulec_lang::ty::{Enumeration, Kind, KindSet, RecordType};
 use rulec_sema::hir::Program;
 use std::sync::Arc;
 
-/// Path id of keys that can be skipped. Neither the rules nor the contract refer to the value of
-/// such a key, or to a value inside it.
+/// Path id of keys that can be skipped. Neither the rules nor the input contract refer to the value
+/// of such a key, or to a value inside it.
 pub(super) const NO_PATH: u32 = u32::MAX;
 /// The path of the message itself.
 pub const ROOT_PATH: PathId = 0;
@@ -36,7 +36,7 @@ pub struct InputPlan {
 }
 
 /// How to read the value at one path (sequence of keys) of a message: the slots that store the
-/// value, and the checks of the contract.
+/// value, and the checks of the input contract.
 #[derive(Debug)]
 pub(super) struct PlanNode {
     /// The last key of the path at which this node reads a value.
@@ -96,8 +96,8 @@ impl PlanNode {
     }
 }
 
-/// The data about a path (sequence of keys) that is read for nearly every message. It fits into one
-/// cache line.
+/// The data about a path (sequence of keys) that is read for nearly every message. The data fits
+/// into one cache line.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct HotNode {
@@ -111,13 +111,14 @@ pub(super) struct HotNode {
     parent: u32,
     /// Slot in which a value whose kind is in `unchecked_kinds` is stored without conversion.
     pub slot: u32,
-    /// Kinds of value that can be stored without conversion or check: the contract allows them, and
-    /// the only slot at this path accepts them.
+    /// Kinds of value that can be stored without conversion or check: the input contract allows
+    /// them, and the only slot at this path accepts them.
     pub unchecked_kinds: KindSet,
     /// Kinds of value that rules read at this path. If they include `list` or `dict`, a value of
     /// this kind must be built as one value, with all that it contains.
     slot_kinds: KindSet,
-    /// 1 if the contract requires this field in its object, else 0.
+    /// 1 if the input contract (the types of message fields) requires this field in its object,
+    /// else 0.
     pub is_required: u8,
 }
 
@@ -237,7 +238,7 @@ impl InputPlan {
         self.node(path).into_iter().flat_map(|node| node.children.iter().map(|(key, child)| (key, *child)))
     }
 
-    /// Returns the kinds of value that the contract or at least one slot accepts at a path.
+    /// Returns the kinds of value that the input contract or at least one slot accepts at a path.
     pub fn accepted_kinds(&self, path: PathId) -> KindSet {
         let contract_kinds =
             |node: &PlanNode| node.contract.map_or(KindSet::EMPTY, |contract| contract.kinds);
@@ -269,8 +270,8 @@ impl InputPlan {
             .filter(|(slot, _)| *slot != NO_PATH)
     }
 
-    /// Returns the kinds of value that the contract allows at a path, and whether the field is
-    /// optional. `None` if the contract has no such field.
+    /// Returns the kinds of value that the input contract allows at a path, and whether the field
+    /// is optional. `None` if the contract has no such field.
     pub fn input_contract(&self, path: PathId) -> Option<(KindSet, bool)> {
         self.node(path)?.contract.map(|contract| (contract.kinds, contract.optional))
     }
@@ -292,7 +293,7 @@ impl InputPlan {
     }
 
     /// Returns the path of a key in the object `node`. Returns `NO_PATH` if neither a rule nor the
-    /// contract refers to the key.
+    /// input contract refers to the key.
     #[inline]
     pub fn child_named(&self, node: u32, key: &str) -> u32 {
         self.node(node).and_then(|node| node.by_key.get(key.as_bytes())).unwrap_or(NO_PATH)

@@ -1,5 +1,5 @@
-//! Reads strings and numbers in JSON text. `None` means that the text is not valid JSON, or that
-//! the message must be read into a JSON tree instead.
+//! Reads strings and numbers in JSON text. The functions return `None` if the text is not valid
+//! JSON, or if the message must be read into a JSON tree instead.
 
 use super::block::{LARGE_BLOCK_BYTES, is_large_block_plain, leading_digits, plain_prefix_len};
 use bumpalo::Bump;

@@ -21,8 +21,8 @@ pub(crate) fn read_value(filler: &mut SlotFiller<'_>, message: &impl Serialize) 
     serialized.is_object.then_some(())
 }
 
-/// Path id that a serializer has while it receives a key of a map instead of a value. It then
-/// refuses those types that are allowed only for values.
+/// Path id that a serializer has while it receives a key of a map instead of a value. With this id,
+/// the serializer refuses types that are allowed only for values.
 const KEY_PATH: u32 = NO_PATH - 1;
 
 /// Error: this reader cannot handle the value. The value must be read into a JSON tree. The reader
@@ -52,8 +52,8 @@ struct Serialized<'a> {
     /// The value if it is a scalar or was built as one value. Missing for a list or dict that was
     /// only traversed.
     value: Value<'a>,
-    /// 1 if the contract requires the value's field, else 0. A number, because the enclosing object
-    /// counts its required fields; see [`SlotFiller::put_value`].
+    /// 1 if the input contract requires the value's field, else 0. A number, because the enclosing
+    /// object counts its required fields; see [`SlotFiller::put_value`].
     required: u32,
     /// Whether the value is an object. Only an object can be a message.
     is_object: bool,

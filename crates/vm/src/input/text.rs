@@ -33,8 +33,8 @@ impl<'a> SlotFiller<'a> {
     /// Reads JSON text as the value of a field of a message. The text may be nested as deeply as
     /// the value of a direct field of the message.
     ///
-    /// Returns 1 if the contract requires the field, else 0. `None` if the text is invalid, or must
-    /// be read into a JSON tree.
+    /// Returns 1 if the input contract requires the field, else 0. `None` if the text is invalid,
+    /// or must be read into a JSON tree.
     pub fn read_json(&mut self, node: PathId, text: &'a str) -> Option<u32> {
         if text.len() > MAX_BYTES || may_hold_too_many_objects(text.as_bytes()) {
             return None;
@@ -52,7 +52,7 @@ struct JsonReader<'f, 'a> {
 
 impl<'a> JsonReader<'_, 'a> {
     /// Reads the next value, whose path is `node`. `depth` is the number of lists and objects
-    /// around the value. Returns 1 if the contract requires this field in its object, else 0.
+    /// around the value. Returns 1 if the input contract requires this field in its object, else 0.
     /// `None` if the text is invalid, or must be read into a JSON tree.
     #[inline(always)]
     fn read_value(&mut self, node: u32, depth: usize) -> Option<u32> {
@@ -79,8 +79,8 @@ impl<'a> JsonReader<'_, 'a> {
 
     /// Reads the list or object at the cursor, whose path is `node`. `depth` is the number of lists
     /// and objects around it. If a slot reads the list or object, it is built as one value. Returns
-    /// 1 if the contract requires this field, else 0. `None` if the text is invalid, or must be
-    /// read into a JSON tree.
+    /// 1 if the input contract requires this field, else 0. `None` if the text is invalid, or must
+    /// be read into a JSON tree.
     #[inline(never)]
     fn read_structure(&mut self, node: u32, kind: Kind, depth: usize) -> Option<u32> {
         if self.filler.plan.reads_kind(node, kind) {

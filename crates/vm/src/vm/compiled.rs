@@ -1,5 +1,5 @@
-//! What compiled code uses of the VM: the memo cells, a value cell for each slot, and the VM itself
-//! for operations without compiled code.
+//! What compiled code uses of the VM: the cells with memoized results, a cell for the value of each
+//! slot, and the VM itself for operations without compiled code.
 
 use super::scratch::VmBuffers;
 use super::{Message, Vm};

@@ -80,8 +80,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         })
     }
 
-    /// Evaluates the condition of a loop for the elements that have no remembered result. `None` if
-    /// an element has a value by which elements cannot be grouped.
+    /// Evaluates the condition of a loop for the elements that have no remembered result, and adds
+    /// the results to `memo`. `summed` is the block that computes the term of a sum. `None` if an
+    /// element has a value by which elements cannot be grouped.
     fn test_new_elements(
         &mut self,
         memo: &mut LoopMemo,

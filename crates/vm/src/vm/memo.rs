@@ -7,7 +7,8 @@ use rulec_lang::value::Tri;
 use rulec_sema::hir::TableId;
 use std::cell::Cell;
 
-/// Mask of the bits of a memo cell that contain the result.
+/// Mask of the bits of a memo cell that contain the memoized result. The other bits contain the
+/// number of the decision that wrote it.
 const RESULT_MASK: u32 = 3;
 
 /// Memo cells of a decision: results of predicates, followed by results of shared conditions,

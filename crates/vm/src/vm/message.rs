@@ -127,9 +127,9 @@ impl<'a> JsonMessage<'a> {
         index
     }
 
-    /// Reads the slots that are direct fields of an object, which `object` identifies as in
-    /// `Chunk::objects`. `by_name` finds these slots by the name of the field. Appends the ids of
-    /// the slots that have a value to `into`.
+    /// Reads the slots that are direct fields of an object. `object` is the index of the object in
+    /// `Chunk::objects`, or `NO_ENTRY` for the message itself. `by_name` finds these slots by the
+    /// name of the field. Appends the ids of the slots that have a value to `into`.
     fn read_object(&mut self, object: u32, by_name: &SlotsByName, into: &mut Vec<u32>) {
         let Some(Json::Object(map)) = self.shared_object(object) else { return };
         if map.len() > 2 * by_name.names.len() {

@@ -1,7 +1,7 @@
 //! The recorded messages that a decision reads as `history`, and remembered results of conditions
 //! on them. A condition that reads only an element has the same result in every decision. So a
-//! decision evaluates such a condition only for new elements. It finds the other elements by binary
-//! search in the remembered results.
+//! decision evaluates such a condition only for new elements. For the other elements, it finds the
+//! results by binary search in the remembered results.
 
 use rulec_lang::history::{HistoryGap, PastView, Timeline, WindowBound};
 use rulec_lang::value::Value;
@@ -19,8 +19,8 @@ pub struct Past {
     /// The index in `timeline` of the first element that the decision can read. Older elements have
     /// expired.
     start: usize,
-    /// The remembered results of conditions on the recorded messages. `None` if the messages come
-    /// from no store.
+    /// The remembered results of conditions on the recorded messages. `None` if the messages do not
+    /// come from a history store.
     pub(super) memo: Option<Arc<Mutex<HistoryMemo>>>,
     gap: Option<HistoryGap>,
 }
@@ -33,8 +33,8 @@ impl Past {
         Past { timeline, start, memo, gap: None }
     }
 
-    /// Returns this view with the reason why it may lack messages that rules read. Not part of the
-    /// stable API.
+    /// Returns this view with the reason (`gap`) why it may lack messages that rules read. Not part
+    /// of the stable API.
     #[doc(hidden)]
     #[must_use]
     pub fn with_gap(self, gap: Option<HistoryGap>) -> Past {
@@ -61,7 +61,8 @@ impl Past {
     }
 
     /// Returns how many times a loop condition was evaluated for a recorded message, because no
-    /// result was remembered. 0 if the messages come from no store. Not part of the stable API.
+    /// result was remembered. 0 if the messages do not come from a history store. Not part of the
+    /// stable API.
     #[doc(hidden)]
     pub fn evaluations(&self) -> u64 {
         let Some(memo) = &self.memo else { return 0 };
@@ -102,7 +103,7 @@ impl Past {
         (end <= elements.len() && offset.is_multiple_of(size_of::<Json>())).then_some(start..end)
     }
 
-    /// Returns the recorded messages in `list` that a bound selects or, for the bound `Hashed`, the
+    /// Returns the recorded messages in `list` that `bound` selects or, for the bound `Hashed`, the
     /// hash of `operand`; see [`PastView::window`].
     pub(super) fn window<'a>(&'a self, list: Value<'a>, bound: WindowBound, operand: Value<'_>) -> Value<'a> {
         if let (Value::JsonList(items), WindowBound::Since, Value::DateTime(since)) = (list, bound, operand)
@@ -116,7 +117,7 @@ impl Past {
 }
 
 /// Remembered results of conditions on the recorded messages of one history key, such as one user.
-/// They remain valid for later decisions.
+/// Later decisions reuse these results.
 #[derive(Debug, Default)]
 pub struct HistoryMemo {
     /// For each bytecode, identified by its number, the results of its loops. The most recently
@@ -132,8 +133,8 @@ pub(super) type LoopMemos = HashMap<u32, LoopMemo>;
 const MAX_CODES: usize = 8;
 
 impl HistoryMemo {
-    /// Forgets the results for recorded messages from `position` on. Called when a message was
-    /// inserted there, which moved the later messages.
+    /// Forgets the results for recorded messages from `position` on. The caller has inserted a
+    /// message there, which moved the later messages.
     pub fn invalidate_from(&mut self, position: i64) {
         let loops = self.bytecodes.iter_mut().flat_map(|(_, loops)| loops.values_mut());
         loops.for_each(|memo| memo.invalidate_from(position));

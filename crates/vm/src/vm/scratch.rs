@@ -72,8 +72,8 @@ pub(super) struct JsonBuffers {
 /// decisions.
 #[derive(Debug, Default)]
 pub(super) struct BindingBuffers {
-    /// For each slot (field that rules read), the index of its value in `values`. Also the version
-    /// of the message or binding from which the value was read.
+    /// For each slot (field that rules read), the index of its value in `values`. The second number
+    /// is the version of the message or binding from which the value was read.
     pub stamps: Vec<(usize, u64)>,
     /// For each binding (a name whose value changes during a decision), the version of its current
     /// value.
@@ -182,7 +182,8 @@ impl Scratch {
     }
 
     /// Clears the stamps (decision numbers) of all cached values, and returns the number of the
-    /// first decision after this. Needed when the numbers overflow, after a billion decisions.
+    /// first decision after this. The caller calls this function when the numbers overflow, after a
+    /// billion decisions.
     #[cold]
     pub(super) fn clear_all_stamps(&mut self) -> u32 {
         self.json.clear_stamps();
@@ -202,8 +203,8 @@ impl Scratch {
         self.epoch
     }
 
-    /// Returns the address of the memory for registers and its capacity. With them, a test checks
-    /// that decisions reuse the memory.
+    /// Returns the address and the capacity (number of values) of the memory for registers. A test
+    /// checks with them that decisions reuse the memory.
     #[doc(hidden)]
     pub fn register_capacity(&self) -> (usize, usize) {
         (self.vm.values.as_ptr() as usize, self.vm.values.capacity())
@@ -211,8 +212,8 @@ impl Scratch {
 }
 
 /// Clears the stamps (decision numbers) in the VM's memory, so that no cached value counts as
-/// valid. Returns the number of the first decision after this. Needed when the decision numbers
-/// overflow.
+/// valid. Returns the number of the first decision after this. The caller calls this function when
+/// the decision numbers overflow.
 #[cold]
 pub(super) fn clear_vm_stamps(
     memo: &[Cell<u32>],

@@ -82,8 +82,8 @@ impl Scratch {
         BindingSlots::new(slots, message, bindings, &mut self.bindings, &mut self.epoch, &mut self.json)
     }
 
-    /// Begins the next epoch (decision number, a multiple of four). Also makes room for `memo_len`
-    /// memo cells.
+    /// Begins the next epoch (decision number, a multiple of four). Makes room for `memo_len` memo
+    /// cells (cells for results that are valid during one decision).
     #[inline(always)]
     fn next_epoch(&mut self, memo_len: usize) {
         self.epoch = match self.epoch.checked_add(4) {

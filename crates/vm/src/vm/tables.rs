@@ -29,7 +29,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         (self.lookup, self.always_index) = (Some(buffers.begin_decision(index, self.memo.epoch)), always);
     }
 
-    /// Excludes the routes that were removed in this version of the rule set or earlier.
+    /// Excludes the routes that `tombstones` marks as removed in this version of the rule set or
+    /// earlier.
     pub fn exclude_removed(&mut self, tombstones: &'a Tombstones, version: u64) {
         self.tombstones = Some((tombstones, version));
     }

@@ -233,10 +233,10 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.run_loop(&each, list, find).flatten().unwrap_or(Value::Missing)
     }
 
-    /// Evaluates `any` or `all` over a list to a bool; `each` is the index of the loop. A condition
-    /// that is not true for an element is false if the block `fails` is true, and otherwise
-    /// unknown. The result is missing if its truth value is unknown, or if the operand is no list
-    /// or exceeds a limit.
+    /// Evaluates `any` or `all` over a list to a bool; `each` is the index of the loop. If the
+    /// condition is not true for an element, the block `fails` decides between false and unknown:
+    /// it yields true if the condition is false. The result is missing if its truth value is
+    /// unknown, or if the operand is no list or exceeds a limit.
     fn eval_quantifier(&mut self, each: u32, fails: BlockId) -> Value<'a> {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
         let list = self.operand_value(each.list);

@@ -14,9 +14,10 @@ impl Lowering<'_> {
         self.normal.exprs.get(id.index()).ok_or(LowerError::Malformed("unknown value"))
     }
 
-    /// Prepares an expression, whose id is `expr`, before the code that uses it is emitted: emits
-    /// its loop and its condition blocks. If the use analysis gave the expression a block of its
-    /// own, emits that block too.
+    /// Prepares an expression, whose id is `expr`, before the code that uses it is emitted. If the
+    /// expression is a loop or contains conditions, adds the loop and emits the blocks of the
+    /// conditions. If the use analysis gave the expression a block of its own, emits that block
+    /// too.
     pub(super) fn prepare_expr(&mut self, expr: u32) -> Result<(), LowerError> {
         let id = ExprId(expr);
         match self.find_expr(id)?.clone() {
@@ -94,8 +95,8 @@ impl Lowering<'_> {
 
     /// Emits code that computes an expression into the register `dst`. The code changes no register
     /// with a lower number. Raises `registers`, the number of registers of the block, if the code
-    /// needs more. If the expression has its own block, the code runs this block instead. Only
-    /// while this block itself is emitted, `is_root` is true, and the code computes the expression.
+    /// needs more. If the expression has its own block, the code runs that block. `is_root` is true
+    /// only while that block itself is emitted: the code then computes the expression.
     ///
     /// The recursion is bounded, because the use analysis limits how deep expressions nest in one
     /// block.

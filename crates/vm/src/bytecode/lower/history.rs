@@ -1,7 +1,7 @@
 //! Finds the loops over the history (earlier messages) whose results can be cached between
 //! decisions. The condition of such a loop reads only the element, so its result does not depend on
-//! the current message. It may also compare the element with values of the current message: the
-//! cached results are then grouped by the compared values.
+//! the current message. The condition may also compare the element with values of the current
+//! message; the cached results are then grouped by the compared values.
 
 use super::{LowerError, Lowering, checked_index, find_cond};
 use crate::bytecode::chunk::{ElementGroups, HistoryLoop, MAX_COMPARED_BYTES, MAX_GROUPS};
@@ -88,9 +88,9 @@ impl Lowering<'_> {
         }
     }
 
-    /// Returns the two sides of a condition `KEY == OTHER`, if `KEY` reads only the loop's element,
-    /// and `OTHER` reads no element and is cheap. `None` for any other condition. `level` is the
-    /// nesting level of the loop.
+    /// Returns the two sides of a condition `KEY == OTHER`. `KEY` must read only the element of the
+    /// loop, and `OTHER` must read no element and take little work (see `is_cheap`). `None` for any
+    /// other condition. `level` is the nesting level of the loop.
     fn element_groups(&mut self, cond: CondId, level: u32) -> Result<Option<ElementGroups>, LowerError> {
         let NCond::Predicate { pred, want: true } = find_cond(self.normal, cond)? else { return Ok(None) };
         let Some(NPred { ask: TestKind::Op(Op::Eq), mode, left, right: Some(right) }) =

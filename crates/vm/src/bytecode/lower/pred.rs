@@ -69,9 +69,9 @@ impl Lowering<'_> {
         Ok(text)
     }
 
-    /// Selects the fastest check for a predicate. Returns the check and the operand to check. This
-    /// is the left operand or, if the left operand is a constant number, the right one. For a
-    /// comparison of `len(x)` with a constant, it is `x`.
+    /// Selects the fastest check for a predicate. Returns the check and the operand to check: the
+    /// right operand if the left one is a constant number, otherwise the left one. For a comparison
+    /// of `len(x)` with a constant, the operand is `x`.
     fn select_check(&mut self, pred: &rulec_sema::normal::NPred) -> Result<(PredCheck, ExprId), LowerError> {
         let left = pred.left;
         let constant = pred.right.and_then(|right| self.constant_value(right));
@@ -216,8 +216,8 @@ fn constant_keywords(constant: &Const, quantity: Option<Quantity>) -> Option<Box
     }
 }
 
-/// Returns the maximum cost of a search, per byte of text; see `Keywords::weight`. `word` is the
-/// keyword, wildcard pattern or regular expression that is searched.
+/// Returns the maximum work of a search for `word`, per byte of the searched text, in the unit of
+/// `Keywords::weight`. `word` is a keyword, wildcard pattern or regular expression.
 fn work_per_byte(search: Search, word: &str, mode: TextMode) -> u64 {
     match search {
         Search::Literal(_) => 0,

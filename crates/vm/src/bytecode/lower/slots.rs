@@ -8,12 +8,12 @@ use rulec_base::{broken_invariant, message};
 use rulec_sema::hir::{Program, Slot};
 
 /// Maximum nesting depth of an object whose lookup is shared between slots. Deeper fields are
-/// looked up separately for each slot. The limit bounds the recursion and is not tuned: the lookup
-/// of an object begins with the lookup of its parent.
+/// looked up separately for each slot. The limit is not tuned; it bounds the recursion, because the
+/// lookup of an object begins with the lookup of its parent.
 pub const MAX_SHARED_DEPTH: usize = 32;
 
-/// The number of slots (fields that rules read) that an object of the message contains, directly or
-/// in nested objects.
+/// An object of the message that contains slots (fields that rules read), directly or in nested
+/// objects.
 struct ObjectUse {
     /// Number of slots (fields that rules read) in the object.
     users: u32,

@@ -55,8 +55,8 @@ impl UseInfo {
 /// Maximum depth of nested values in one block. A deeper value gets a block of its own. The limit
 /// bounds the recursion and is not tuned.
 const MAX_INLINE_DEPTH: u32 = 32;
-/// Minimum size in instructions of a condition or value that gets its own block because it has
-/// several users.
+/// Minimum size in instructions of a condition or value that gets its own block because several
+/// parts of the program use it.
 const MIN_SHARED_BLOCK_SIZE: u32 = 4;
 
 /// Result of the use analysis: the facts about every part (condition, predicate or value).
@@ -98,8 +98,8 @@ impl UseAnalysis {
         self.infos.get(self.part_index(part)).copied().unwrap_or(UseInfo::UNUSED)
     }
 
-    /// Returns true if a condition or value is compiled as a block of its own, which all users
-    /// share.
+    /// Returns true if a condition or value is compiled as a block of its own, which serves all
+    /// parts of the program that use it.
     pub fn has_own_block(&self, part: Part) -> bool {
         self.has_block.get(self.part_index(part)).copied().unwrap_or(false)
     }

@@ -128,7 +128,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// Calls `search` with the text in each of the normalized `forms`. Leaves out a form that gives
-    /// the same text as the first form. Returns the flags for the text's cell that apply:
+    /// the same text as the first form. Returns the flags that apply to the scan:
     /// `UNCHANGED_TEXT_FLAG` and `SINGLE_FORM_FLAG`.
     #[inline(never)]
     fn scan_forms<V: RouteVerifier<'a>>(
@@ -221,8 +221,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Looks up the elements of a list, and appends the keys that they provide to `hits`, unless
-    /// they were recorded before. Returns false if the value is no list.
+    /// Looks up the elements of an attribute's value. Appends the keys that the elements provide to
+    /// `hits`, unless the keys were recorded before. Returns false if the value is no list.
     #[inline(never)]
     fn look_up_elements<V: RouteVerifier<'a>>(
         &self,

@@ -4,8 +4,8 @@
 
 use super::gram::load_eight_bytes;
 
-/// Number of bytes of literals that have the same weight in the estimate as the frequencies of
-/// bytes in typical texts.
+/// Weight of the typical texts in the estimate: their byte frequencies count as much as this number
+/// of bytes of literals.
 const PRIOR_BYTES: f32 = 3000.0;
 /// Number of bytes of literals after which no more literals are counted. The limit bounds the build
 /// time and is not tuned: more bytes would hardly change the estimate.

@@ -8,7 +8,8 @@
 pub struct GramLevel(u8);
 
 /// Number of base levels: the length classes at which the lookup of a gram (byte sequence) can
-/// begin. These grams have three to eight bytes. Not tuned: a lookup reads eight bytes.
+/// begin. The grams of these levels have three to eight bytes. The number is not tuned: it follows
+/// from the eight bytes that a lookup reads at once.
 pub const BASE_LEVELS: usize = 6;
 pub const THREE_BYTES: GramLevel = GramLevel(0);
 /// Number of the length class whose grams (byte sequences) have 32 bytes. The two classes before it

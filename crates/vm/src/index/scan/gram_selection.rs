@@ -27,8 +27,8 @@ const COMPARED_CHOICES: usize = 2;
 pub struct GramChoice {
     pub level: GramLevel,
     pub offset: u16,
-    /// Estimated cost that the grams (byte sequences) add to the scan of a text, without a unit. It
-    /// only serves to compare choices.
+    /// Estimated cost that the grams (byte sequences) add to the scan of a text. The cost has no
+    /// unit, because only costs of different choices are compared.
     cost: f32,
 }
 

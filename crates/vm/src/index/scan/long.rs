@@ -11,10 +11,10 @@ use super::table::{GramTable, LiteralGrams};
 /// [`BASE_LEVELS`] grams of different lengths may begin at one position. So
 /// `GRAM_BUFFER_LEN / BASE_LEVELS` positions are filtered at a time.
 pub const GRAM_BUFFER_LEN: usize = 256;
-/// Limit for crowded grams, which many literals share and which slow down a scan. A search may have
-/// this number of them, and one more for every 256 literals. If there are more, the search is built
-/// again with half the distance between probed positions. Then each literal has fewer and longer
-/// grams, which fewer literals share.
+/// Maximum number of records (one for each gram of a literal) that a search stores under grams
+/// which many literals share already. Such grams slow down a scan. The maximum is one higher for
+/// every 256 literals. If it is exceeded, the search is built again with half the distance between
+/// probed positions. Then each literal has fewer and longer grams, which fewer literals share.
 pub const MAX_CROWDED_GRAMS: usize = 64;
 /// Number of bits in the filter for each slot of the hash table. With more bits, fewer positions of
 /// a text pass the filter without having a gram.

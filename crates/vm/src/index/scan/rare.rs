@@ -1,7 +1,8 @@
-//! Finds literals of three or four bytes that contain a rare byte. A text is searched for the rare
-//! byte, and compared with the literals around it. Other literals are found by their grams
-//! (sequences of several bytes). With grams for these short literals, the scan would have to probe
-//! more positions of a text. Such grams would also be so short that they match at many positions.
+//! Finds literals of three or four bytes that contain a rare byte. The search finds each rare byte
+//! in a text, then compares the bytes around it with the literals. Other literals are found by
+//! their grams (sequences of several bytes). With grams for these short literals, the scan would
+//! have to probe more positions of a text. Such grams would also be so short that they match at
+//! many positions.
 
 use super::frequency::ByteFrequency;
 use super::gram::load_eight_bytes;
@@ -17,14 +18,14 @@ const RARE_LITERAL_LENGTHS: RangeInclusive<usize> = 3..=4;
 /// literals, probing more positions costs less than a second search.
 /// Measured in benches/notes/literal-scan.md, "Literals of verbs".
 const MIN_SCANNER_LITERALS: usize = 256;
-/// Maximum number of distinct rare bytes that are searched. Not tuned: `memchr` searches for at
-/// most three bytes.
+/// Maximum number of distinct rare bytes that are searched. The number is not tuned: `memchr`
+/// searches for at most three bytes at once.
 const MAX_RARE_BYTES: usize = 3;
 /// Maximum fraction of the bytes in typical texts that the rare bytes may make up together.
 /// Measured in benches/notes/literal-scan.md, "Literals of verbs".
 const MAX_RARE_BYTE_SHARE: f32 = 0.01;
 
-/// A searcher for literals of three or four bytes that contain a rare byte, by which it finds them.
+/// A searcher that finds literals of three or four bytes by a rare byte that they contain.
 #[derive(Default)]
 pub struct RareByteLiterals {
     /// The rare bytes to search for. If there are fewer than three, the last one is repeated.
@@ -39,7 +40,7 @@ struct RareByteGroup {
     /// Mask that selects the bytes of a literal in a word of eight bytes.
     mask: u64,
     /// The literals of the group, which have one length and the same rare byte at one offset. Each
-    /// is a word of eight bytes, with its id. They are sorted, for a binary search.
+    /// literal is a word of eight bytes, with its id. The list is sorted, for a binary search.
     literals: Vec<(u64, u32)>,
 }
 

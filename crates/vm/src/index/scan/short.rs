@@ -1,5 +1,5 @@
-//! Finds literals of one or two bytes. They are too short for grams (sequences of several bytes),
-//! so a scan looks for them at every position of a text. Rules rarely have such literals.
+//! Finds literals of one or two bytes. Such literals are too short for grams (sequences of several
+//! bytes), so a scan looks for them at every position of a text. Rules rarely have such literals.
 
 use rulec_base::broken_invariant;
 
@@ -9,8 +9,8 @@ const PAIR_BITMAP_WORDS: usize = 1 << 10;
 /// Literals of one or two bytes, with their ids.
 #[derive(Default)]
 pub struct ShortLiterals {
-    /// One bit for each pair of bytes, set if a literal equals the pair or its first byte. Empty if
-    /// there are no literals.
+    /// One bit for each pair of bytes, set if a literal equals the pair or its first byte. The list
+    /// is empty if there are no literals.
     pair_bits: Box<[u64]>,
     single_byte_literals: Vec<(u8, u32)>,
     two_byte_literals: Vec<([u8; 2], u32)>,

@@ -36,8 +36,8 @@ pub struct LiteralGrams {
     pub count: usize,
 }
 
-/// The entry of the hash table under which a literal is stored, or would be inserted. It is given
-/// by the level (length class) and the hash of a gram (byte sequence).
+/// The entry of the hash table under which a literal is stored, or would be inserted. The level
+/// (length class) and the hash of a gram (byte sequence) identify the entry.
 pub struct GramEntry {
     level: GramLevel,
     hash: u64,
@@ -74,8 +74,8 @@ impl GramTable {
         GramTable { slots: vec![EMPTY_SLOT; slots], records: Vec::new(), crowded_records: 0 }
     }
 
-    /// Returns the number of records in the whole table that were added to crowded entries: entries
-    /// that already had at least [`GramTable::MAX_COUNTED_LITERALS`] literals.
+    /// Returns the number of records in the whole table that were added to an entry that already
+    /// had at least [`GramTable::MAX_COUNTED_LITERALS`] literals.
     pub fn crowded_count(&self) -> usize {
         self.crowded_records
     }
